@@ -1,0 +1,1 @@
+"""The contract: types only, importable by anyone, no I/O."""

@@ -1,0 +1,1 @@
+"""Kueue as the single admission authority for Slurm, Ray and Kubernetes work."""

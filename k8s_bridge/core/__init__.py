@@ -1,0 +1,1 @@
+"""Pure code that every bridge uses: Kueue state to capacity, effects, naming, rendering, conditions."""

@@ -1,0 +1,24 @@
+"""What a decide function returns: the state, a text for people, effects as data, when to look again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision(Generic[E]):
+    """A verdict on one unit.
+
+    `effects` are executed in order; the first failure ends the pass. `after` is the number of seconds
+    until the unit must be looked at again even if nothing changes (None: only on change).
+    `reason` is one CamelCase word, `text` a sentence for the user; both empty when there is nothing to say.
+    """
+
+    state: str
+    effects: tuple[E, ...] = ()
+    after: float | None = None
+    reason: str = ""
+    text: str = ""

@@ -1,0 +1,84 @@
+"""Effects on Kubernetes, as data. Every one is idempotent; who executes them lives elsewhere.
+
+`ObjectRef.uid`, where set, is a precondition: the effect must not touch another object of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from api.views import Object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectRef:
+    """A reference to one object. `namespace` is "" for cluster scope; `uid` "" means whichever is there."""
+
+    api_version: str
+    kind: str
+    plural: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+    @classmethod
+    def to(cls, obj: Object) -> ObjectRef:
+        """The reference to a viewed object, its uid included."""
+        group, version, plural = obj.GVR
+        meta = obj.metadata
+        return cls(
+            api_version=f"{group}/{version}" if group else version,
+            kind=obj.KIND,
+            plural=plural,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+        )
+
+
+class EventType(StrEnum):
+    """The two types of a Kubernetes Event."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apply:
+    """Server-side apply of `manifest` (complete with apiVersion, kind, metadata) with our field manager."""
+
+    ref: ObjectRef
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """JSON merge patch. None values delete keys. `subresource` is "" or "status"."""
+
+    ref: ObjectRef
+    patch: Mapping[str, Any]
+    subresource: str = ""
+    resource_version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Delete in the background, with the uid as precondition. Already gone is success."""
+
+    ref: ObjectRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A Kubernetes Event about `ref`; repeats are counted by the writer, not created anew."""
+
+    ref: ObjectRef
+    type: EventType
+    reason: str
+    message: str
+
+
+KubeEffect = Apply | Patch | Delete | Event

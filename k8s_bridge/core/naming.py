@@ -1,0 +1,63 @@
+"""Every name, label, annotation and field manager that the bridges write, in one place."""
+
+from __future__ import annotations
+
+import re
+
+GROUP = "k8s-bridge.x-k8s.io"
+FIELD_MANAGER = "k8s-bridge"
+
+MANAGED_BY = f"{GROUP}/managed-by"
+SLURM_JOB_ID = f"{GROUP}/slurm-job-id"
+WORKLOADMIXING = f"{GROUP}/workloadmixing"
+CLUSTER = f"{GROUP}/cluster"
+PARTITION = f"{GROUP}/partition"
+ACCOUNT = f"{GROUP}/account"
+QOS = f"{GROUP}/qos"
+USER = f"{GROUP}/user"
+
+IDENTITY = f"{GROUP}/identity"
+"""Annotation: the first-submit anchor, `<submit_time>.<restart_count>.<user_id>` at creation."""
+CONSTRAINTS = f"{GROUP}/user-constraints"
+"""Annotation: the constraint expression as the user gave it ("" when none)."""
+RELEASED_ON = f"{GROUP}/released-on"
+"""Annotation: uid of the Workload that the job was last released on; absent while we hold the job."""
+PINNED_NODES = f"{GROUP}/pinned-nodes"
+"""Annotation: the Slurm node names that the job was released onto, comma-separated."""
+REQUEUES = f"{GROUP}/requeues"
+"""Annotation: how often eviction or loss sent the job back to the queue."""
+SHAPE = f"{GROUP}/shape"
+"""Annotation: digest of the layout that the JobSet was rendered from."""
+RETAIN_UNTIL = f"{GROUP}/retain-until"
+"""Annotation: RFC 3339 time until which a failed job's JobSet is kept (without quota)."""
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+MAX_EXEC_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
+
+_FEATURE = re.compile(r"nodes-for-(\d+)")
+_LABEL_BAD = re.compile(r"[^A-Za-z0-9_.-]+")
+_LABEL_MAX = 63
+
+
+def jobset_name(job_id: int, *, cluster: str = "") -> str:
+    """`slurm-job-<id>`; with a cluster key when one namespace serves more than one Slurm cluster."""
+    return f"slurm-job-{cluster}-{job_id}" if cluster else f"slurm-job-{job_id}"
+
+
+def node_feature(job_id: int) -> str:
+    """The Slurm feature that a job's nodes carry and that the job is pinned to."""
+    return f"nodes-for-{job_id}"
+
+
+def job_of_feature(feature: str) -> int | None:
+    """The job id in a feature that we gave, or None for any other feature."""
+    match = _FEATURE.fullmatch(feature)
+    return int(match.group(1)) if match else None
+
+
+def label_value(text: str) -> str:
+    """`text` made fit for a label value: bad characters become "-", ends are trimmed, at most 63 long."""
+    return _LABEL_BAD.sub("-", text)[:_LABEL_MAX].strip("-_.")

@@ -1,0 +1,1 @@
+"""The Kubernetes side: transport, auth, reflector, store, apply, lease, events."""

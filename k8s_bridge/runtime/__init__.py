@@ -1,0 +1,1 @@
+"""What runs a bridge: queue, loop, executor, supervisor, metrics, logging, HTTP server, settings."""

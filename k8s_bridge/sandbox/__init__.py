@@ -1,0 +1,1 @@
+"""The embedded world used by the demo, the tests and scale experiments."""

@@ -1,0 +1,1 @@
+"""The Slurm bridge: client, poller, layout, decide, act."""

@@ -1,0 +1,1 @@
+"""The slurmrestd client: one lean model, one small map per API version."""

@@ -1,0 +1,77 @@
+"""Effects on Slurm, as data, and the closed union that the Slurm bridge executes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from k8s_bridge.core.effects import KubeEffect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeHold:
+    """Hold the job by our own identity (JobHeldAdmin), with the text in admin_comment in the same call."""
+
+    job_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehold:
+    """After an eviction or loss: hold, reset begin time, give back the user's own constraint expression."""
+
+    job_id: int
+    constraints: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinAndRelease:
+    """Set the constraint expression, read it back, then release. `nodes` is what was seen ready."""
+
+    job_id: int
+    constraints: str
+    nodes: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetText:
+    """Status text: admin_comment always; comment only if it is empty or ours."""
+
+    job_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Cancel the job, after writing why into its text."""
+
+    job_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesDown:
+    """Set nodes DOWN with our reason: what runs there is requeued at once."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesDrain:
+    """Drain nodes with our reason: nothing new starts there."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesDelete:
+    """Delete node records. Unknown is success; busy is a Retry."""
+
+    nodes: tuple[str, ...]
+
+
+SlurmEffect = TakeHold | Rehold | PinAndRelease | SetText | Cancel | NodesDown | NodesDrain | NodesDelete
+Effect = KubeEffect | SlurmEffect

@@ -1,0 +1,1 @@
+"""The layout engine: what sbatch asked for, as pods. Pure."""
