@@ -8,6 +8,14 @@ from k8s_bridge.core.effects import KubeEffect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateJobSet:
+    """Render and create the job's JobSet, suspended. `shape` is the digest of the layout decided on."""
+
+    job_id: int
+    shape: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakeHold:
     """Hold the job by our own identity (JobHeldAdmin), with the text in admin_comment in the same call."""
 
@@ -74,4 +82,4 @@ class NodesDelete:
 
 
 SlurmEffect = TakeHold | Rehold | PinAndRelease | SetText | Cancel | NodesDown | NodesDrain | NodesDelete
-Effect = KubeEffect | SlurmEffect
+Effect = KubeEffect | CreateJobSet | SlurmEffect

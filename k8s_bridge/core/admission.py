@@ -1,0 +1,98 @@
+"""What Kueue says about one JobSet, reduced to the facts a bridge acts on.
+
+Source: Workload conditions as Kueue 0.17 writes them. `Evicted=True` is the signal of an eviction: it comes
+while `Admitted` is still True, and stays True until the Workload is admitted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from api.views import Condition, JobSet, Workload
+
+
+class Capacity(StrEnum):
+    """Where a request for capacity stands."""
+
+    NONE = "None"
+    """No Workload exists (yet)."""
+    WAITING = "Waiting"
+    """No quota, or quota that an admission check still holds back."""
+    ADMITTED = "Admitted"
+    EVICTED = "Evicted"
+    """Admitted until now; pods are about to end."""
+    FINISHED = "Finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Kueue's verdict. `since` is when it was given (Unix seconds; 0 when unknown)."""
+
+    capacity: Capacity
+    reason: str = ""
+    message: str = ""
+    workload_uid: str = ""
+    since: float = 0.0
+
+
+_NOTHING = Admission(capacity=Capacity.NONE)
+
+
+def condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    """The condition of that type, or None."""
+    return next((c for c in conditions if c.type == kind), None)
+
+
+def is_true(found: Condition | None) -> bool:
+    """Whether a condition is there and True."""
+    return found is not None and found.status == "True"
+
+
+def admission_of(workload: Workload | None) -> Admission:
+    """Read the verdict off a Workload's conditions; a JobSet without a Workload has none."""
+    if workload is None:
+        return _NOTHING
+    found = {c.type: c for c in workload.status.conditions}
+    uid = workload.metadata.uid
+    if is_true(found.get("Finished")):
+        return _verdict(Capacity.FINISHED, found["Finished"], uid)
+    if is_true(found.get("Admitted")):
+        evicted = is_true(found.get("Evicted"))
+        capacity, kind = (Capacity.EVICTED, "Evicted") if evicted else (Capacity.ADMITTED, "Admitted")
+        return _verdict(capacity, found[kind], uid)
+    return _waiting(workload, found)
+
+
+def _waiting(workload: Workload, found: dict[str, Condition]) -> Admission:
+    uid = workload.metadata.uid
+    if not workload.spec.active:
+        return _verdict(Capacity.WAITING, found.get("Evicted"), uid, fallback="Deactivated")
+    quota = found.get("QuotaReserved")
+    if not is_true(quota):
+        return _verdict(Capacity.WAITING, quota, uid, fallback="Pending")
+    return Admission(
+        capacity=Capacity.WAITING,
+        reason="AdmissionCheck",
+        message="quota is reserved; an admission check is not ready yet",
+        workload_uid=uid,
+    )
+
+
+def owned_by(workload: Workload, jobset: JobSet) -> bool:
+    """Whether the Workload stands for this very JobSet (by uid: names are used again)."""
+    return any(owner.uid == jobset.metadata.uid for owner in workload.metadata.owner_references)
+
+
+def _verdict(capacity: Capacity, said: Condition | None, uid: str, *, fallback: str = "") -> Admission:
+    if said is None:
+        return Admission(capacity=capacity, reason=fallback, workload_uid=uid)
+    when = said.last_transition_time
+    return Admission(
+        capacity=capacity,
+        reason=said.reason or fallback,
+        message=said.message,
+        workload_uid=uid,
+        since=when.timestamp() if when else 0.0,
+    )

@@ -1,0 +1,244 @@
+"""Facts about a unit that the rows of the decision table test. Pure, computed once per decision.
+
+Generations: a Slurm node is *live* when a pod of its name exists, is not terminating and has not ended.
+Node names are pod names, so an old generation can never be mistaken for the new one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from api.views import Pod
+from k8s_bridge.core import naming
+from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
+from k8s_bridge.slurm.hostlist import expand
+from k8s_bridge.slurm.model import Job, Node
+from k8s_bridge.slurm.unit import Unit
+
+TEXT_PREFIX = "k8s-bridge: "
+_ENDED = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Derived truths of one unit."""
+
+    unit: Unit
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Kueue's verdict; NONE without a JobSet."""
+        return admission_of(self.unit.workload if self.unit.jobset else None)
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        """The JobSet's annotations; empty without a JobSet."""
+        return self.unit.jobset.metadata.annotations if self.unit.jobset else {}
+
+    @cached_property
+    def feature(self) -> str:
+        """The Slurm feature of this job's nodes."""
+        return naming.node_feature(self.unit.job_id)
+
+    @cached_property
+    def live(self) -> frozenset[str]:
+        """Names of pods that are there to stay."""
+        return frozenset(p.metadata.name for p in self.unit.pods if _alive(p))
+
+    @cached_property
+    def job_nodes(self) -> tuple[str, ...]:
+        """Names of the Slurm nodes that the job has now."""
+        job = self.unit.job
+        return expand(job.nodes) if job and job.nodes else ()
+
+    @cached_property
+    def own_nodes(self) -> tuple[str, ...]:
+        """Those nodes of the job that are pods of ours (by name or feature), live or not."""
+        known = {n.name for n in self.unit.nodes}
+        prefix = f"{self.unit.jobset.metadata.name}-" if self.unit.jobset else f"{self.feature}-"
+        return tuple(n for n in self.job_nodes if n in known or n.startswith(prefix))
+
+    @cached_property
+    def elsewhere(self) -> bool:
+        """The job has nodes and none of them is ours."""
+        return bool(self.job_nodes) and not self.own_nodes
+
+    @cached_property
+    def dead(self) -> tuple[str, ...]:
+        """Nodes of the job whose pod is gone, terminating or ended."""
+        return tuple(name for name in self.own_nodes if name not in self.live)
+
+    @cached_property
+    def surely_dead(self) -> bool:
+        """A dead node's pod was seen to end; one that merely is not in the watch yet may be new."""
+        ended = {p.metadata.name for p in self.unit.pods} - self.live
+        return any(name in ended for name in self.dead)
+
+    @cached_property
+    def stale(self) -> tuple[str, ...]:
+        """Node records of ours without a live pod."""
+        return tuple(n.name for n in self.unit.nodes if n.name not in self.live)
+
+    @cached_property
+    def ghosts(self) -> tuple[str, ...]:
+        """Stale records that are safe to delete: no pod of that name can still be on its way to us."""
+        admitted = self.admission.capacity is Capacity.ADMITTED
+        if not admitted or len(self.live) >= self.wanted:
+            return self.stale
+        down = {n.name for n in self.unit.nodes if "DOWN" in n.states}
+        return tuple(name for name in self.stale if name in down)
+
+    @cached_property
+    def trespassed(self) -> tuple[str, ...]:
+        """Live nodes of ours that something else than our job keeps busy."""
+        mine = set(self.job_nodes)
+        return tuple(n.name for n in self.unit.nodes if n.busy and n.name in self.live and n.name not in mine)
+
+    @cached_property
+    def barren(self) -> str:
+        """Why a missing pod will not be replaced by itself; "" when it will (or none is missing)."""
+        for pod in self.unit.pods:
+            if pod.status.phase == "Succeeded" and pod.metadata.deletion_timestamp is None:
+                return f"pod {pod.metadata.name} ended with exit code 0 and will not be replaced"
+        return ""
+
+    @cached_property
+    def ready(self) -> tuple[str, ...]:
+        """Registered idle nodes on live pods."""
+        return tuple(n.name for n in self.unit.nodes if n.usable and n.name in self.live)
+
+    @cached_property
+    def wanted(self) -> int:
+        """How many nodes the JobSet makes."""
+        jobset = self.unit.jobset
+        if jobset is None:
+            return 0
+        return sum(rj.replicas * rj.template.spec.parallelism for rj in jobset.spec.replicated_jobs)
+
+    @cached_property
+    def pinned(self) -> bool:
+        """The job's constraint expression names our feature."""
+        return bool(self.unit.job) and is_pinned(self._job.features, self.feature)
+
+    @cached_property
+    def released_on(self) -> str:
+        """The uid of the Workload that we recorded at release; "" while we hold the job."""
+        return self.annotations.get(naming.RELEASED_ON, "")
+
+    @cached_property
+    def released_nodes(self) -> frozenset[str]:
+        """Node names that we recorded at release."""
+        text = self.annotations.get(naming.PINNED_NODES, "")
+        return frozenset(text.split(",")) if text else frozenset()
+
+    @cached_property
+    def requeues(self) -> int:
+        """How often this JobSet's job was sent back."""
+        text = self.annotations.get(naming.REQUEUES, "0")
+        return int(text) if text.isdecimal() else 0
+
+    @cached_property
+    def ours_by_text(self) -> bool:
+        """admin_comment carries our mark: the hold on the job is (or was) ours. Its owner cannot write it."""
+        return self._job.admin_comment.startswith(TEXT_PREFIX)
+
+    @cached_property
+    def withdrawn(self) -> bool:
+        """Kueue took the capacity that the job was released on, even if new capacity is there already."""
+        admission = self.admission
+        if admission.capacity is not Capacity.ADMITTED:
+            return True
+        if self.unit.jobset is None or self.unit.jobset.spec.suspend:
+            return True
+        if not self.released_on or self.released_on == admission.workload_uid:
+            return False
+        return not self.job_nodes or bool(self.released_nodes.intersection(self.job_nodes))
+
+    @cached_property
+    def same_job(self) -> bool:
+        """The JobSet was made for this very job, not for an older one of the same id."""
+        anchor = self.annotations.get(naming.IDENTITY)
+        return anchor is None or self.unit.job is None or same_identity(anchor, self._job)
+
+    @cached_property
+    def jobset_failed(self) -> str:
+        """The message of a JobSet that has ended although the job has not; "" otherwise."""
+        jobset = self.unit.jobset
+        if jobset is None or not jobset.status.terminal_state:
+            return ""
+        kind = jobset.status.terminal_state
+        found = condition(jobset.status.conditions, kind)
+        return f"JobSet {kind}: {found.message if found else ''}".rstrip(": ")
+
+    @property
+    def _job(self) -> Job:
+        job = self.unit.job
+        if job is None:
+            raise LookupError("no job record in this unit")
+        return job
+
+
+def identity(job: Job) -> str:
+    """The anchor kept on the JobSet: submit time and restarts at creation, and the owner."""
+    return f"{job.submit_time}.{job.restart_count}.{job.user_id}"
+
+
+def same_identity(anchor: str, job: Job) -> bool:
+    """A requeue changes submit_time but raises restart_count; a reused id starts again at zero."""
+    try:
+        submit, restarts, user = (int(part) for part in anchor.split("."))
+    except ValueError:
+        return False
+    if user != job.user_id:
+        return False
+    return submit == job.submit_time or job.restart_count > restarts
+
+
+def pin(constraints: str, feature: str) -> str:
+    """The user's constraint expression joined with our feature."""
+    return f"({constraints})&{feature}" if constraints else feature
+
+
+def unpin(constraints: str, feature: str) -> str:
+    """The user's own expression out of a pinned one."""
+    if constraints == feature:
+        return ""
+    match = re.fullmatch(rf"\((.*)\)&{re.escape(feature)}", constraints)
+    return match.group(1) if match else constraints
+
+
+def is_pinned(constraints: str, feature: str) -> bool:
+    """Whether the expression ends in our feature."""
+    return constraints == feature or constraints.endswith(f"&{feature}")
+
+
+def provisioning_trouble(unit: Unit, nodes: tuple[Node, ...]) -> tuple[str, str]:
+    """(reason, text) of what keeps admitted pods from becoming nodes; empty when all is on its way."""
+    for node in nodes:
+        if "INVALID_REG" in node.states:
+            return "InvalidRegistration", f"node {node.name}: {node.reason}"
+    for pod in unit.pods:
+        reason, text = _pod_trouble(pod)
+        if reason:
+            return reason, f"pod {pod.metadata.name}: {text}"
+    return "", ""
+
+
+def _pod_trouble(pod: Pod) -> tuple[str, str]:
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = status.state.waiting
+        if waiting and waiting.reason not in {"", "ContainerCreating", "PodInitializing"}:
+            return waiting.reason, waiting.message
+        ended = status.state.terminated
+        if ended and ended.exit_code:
+            return ended.reason or "Error", f"container {status.name} ended with exit code {ended.exit_code}"
+    scheduled = condition(pod.status.conditions, "PodScheduled")
+    if scheduled and not is_true(scheduled) and scheduled.reason:
+        return scheduled.reason, scheduled.message
+    return "", ""
+
+
+def _alive(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in _ENDED

@@ -1,0 +1,54 @@
+"""Moves of jobs that have nodes: follow them, or requeue them when their capacity is taken or lost."""
+
+from __future__ import annotations
+
+from k8s_bridge.core.admission import Capacity
+from k8s_bridge.slurm.effects import Cancel, NodesDown
+from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.moves.common import (
+    ABSENCE_GRACE,
+    LOOK_AGAIN,
+    Verdict,
+    lasted,
+    policy_of,
+    record_release,
+    send_back,
+    verdict,
+)
+from k8s_bridge.slurm.speech import say
+from k8s_bridge.slurm.unit import State
+
+
+def help_completing(facts: Facts, now: float) -> Verdict:
+    """A job cannot finish completing on a node that is gone: tell Slurm so."""
+    effects = [NodesDown(nodes=facts.dead, reason="k8s-bridge: pod is gone")] if facts.surely_dead else []
+    return verdict(*effects, after=LOOK_AGAIN)
+
+
+def evict(facts: Facts, now: float) -> Verdict:
+    """Kueue wants the capacity back: down with the nodes, which requeues the job, then hold it."""
+    admission = facts.admission
+    why = (
+        f"{admission.reason}: {admission.message}"
+        if admission.capacity is not Capacity.ADMITTED
+        else "Replaced"
+    )
+    return send_back(facts, nodes=facts.own_nodes, why=f"preempted: {why}")
+
+
+def lose(facts: Facts, now: float) -> Verdict:
+    """Pods are gone under a running job: requeue it, never cancel it because a pod ended."""
+    if facts.unit.jobset is None and policy_of(facts).cancel_orphans:
+        return verdict(Cancel(job_id=facts.unit.job_id, text=say("Orphaned", "its JobSet was deleted")))
+    known = facts.unit.jobset is None or facts.surely_dead or bool(facts.jobset_failed)
+    if not known and not lasted(facts, State.LOST, ABSENCE_GRACE, now):
+        return verdict(after=ABSENCE_GRACE)
+    names = facts.dead or facts.own_nodes
+    return send_back(
+        facts, nodes=names, why=f"lost: {facts.jobset_failed or 'pods are gone: ' + ', '.join(names)}"
+    )
+
+
+def follow(facts: Facts, now: float) -> Verdict:
+    """Running well. Record the nodes if they changed (Slurm requeued and started it again by itself)."""
+    return verdict(*record_release(facts))

@@ -1,0 +1,68 @@
+"""Moves of jobs that we hold and for which capacity is to be asked."""
+
+from __future__ import annotations
+
+from k8s_bridge.slurm.effects import CreateJobSet, Effect, TakeHold
+from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.moves.common import (
+    LOOK_AGAIN,
+    Verdict,
+    delete_ghosts,
+    delete_jobset,
+    delete_stale_without_jobset,
+    job_of,
+    verdict,
+)
+from k8s_bridge.slurm.moves.over import give_back
+from k8s_bridge.slurm.speech import say
+
+
+def hold_again(facts: Facts, now: float) -> Verdict:
+    """Nobody passes Kueue: a waiting job that was released from outside is held again."""
+    text = say("Held", "held by k8s-bridge until Kueue admits its capacity")
+    return verdict(TakeHold(job_id=facts.unit.job_id, text=text), after=LOOK_AGAIN)
+
+
+def refuse(facts: Facts, now: float) -> Verdict:
+    """Say which option and why; the job stays held, nothing is asked for."""
+    layout = facts.unit.layout
+    if not isinstance(layout, Refusal):
+        raise TypeError("this move belongs to a refused layout")
+    return verdict(*give_back(facts, now).effects, reason="Refused", text=f"{layout.option}: {layout.text}")
+
+
+def await_eligibility(facts: Facts, now: float) -> Verdict:
+    """No quota for a job that Slurm would not start."""
+    text = f"waits for its dependency {job_of(facts).dependency}"
+    return verdict(*give_back(facts, now).effects, reason="Ineligible", text=text)
+
+
+def await_turn(facts: Facts, now: float) -> Verdict:
+    """Others of its queue are asked for first."""
+    return verdict(reason="WaitingTurn", text="enough is asked for in this queue already (maxInFlight)")
+
+
+def ask(facts: Facts, now: float) -> Verdict:
+    """Ask Kueue for the job's capacity, and make the hold ours."""
+    unit, job = facts.unit, job_of(facts)
+    if unit.seen and now < unit.seen.not_before:
+        return verdict(after=unit.seen.not_before - now)
+    effects: list[Effect] = [CreateJobSet(job_id=job.job_id, shape=unit.shape)]
+    if not (facts.ours_by_text and job.reason == "JobHeldAdmin"):
+        text = say(
+            "Queued", f"asked Kueue for {unit.layout.nodes if isinstance(unit.layout, Layout) else 0} node(s)"
+        )
+        effects.append(TakeHold(job_id=job.job_id, text=text))
+    return verdict(*effects, *delete_stale_without_jobset(facts))
+
+
+def ask_anew(facts: Facts, now: float) -> Verdict:
+    """The JobSet is of no use any more; the next one follows when it is gone."""
+    return verdict(
+        *delete_ghosts(facts),
+        *delete_jobset(facts),
+        reason="CapacityFailed" if facts.jobset_failed else "Resized",
+        text=facts.jobset_failed or "the job was changed; capacity is asked for anew",
+        after=LOOK_AGAIN,
+    )

@@ -1,0 +1,76 @@
+"""Moves of jobs whose capacity was asked for: waiting, arriving, ready."""
+
+from __future__ import annotations
+
+from k8s_bridge.core.admission import Capacity
+from k8s_bridge.slurm import parking
+from k8s_bridge.slurm.effects import NodesDrain, PinAndRelease
+from k8s_bridge.slurm.facts import Facts, pin, provisioning_trouble, unpin
+from k8s_bridge.slurm.moves.common import (
+    Verdict,
+    delete_ghosts,
+    job_of,
+    lasted,
+    policy_of,
+    record,
+    time_left,
+    verdict,
+)
+from k8s_bridge.slurm.speech import say
+from k8s_bridge.slurm.unit import State
+
+
+def unpark_when_due(facts: Facts, now: float) -> Verdict:
+    """Quota was given back for a while; ask again when the time is up."""
+    return parking.unpark_when_due(facts, now, delete_ghosts(facts))
+
+
+def await_quota(facts: Facts, now: float) -> Verdict:
+    """Kueue's own words are the reason."""
+    admission, trouble = facts.admission, policy_of(facts).trouble
+    reason, text = trouble if trouble[0] else (admission.reason or "NoWorkload", admission.message)
+    if not text:
+        text = (
+            "Kueue has not made a Workload yet" if admission.capacity is Capacity.NONE else "waits for quota"
+        )
+    return verdict(*delete_ghosts(facts), reason=reason, text=text, after=30.0)
+
+
+def report_trespass(facts: Facts, now: float) -> Verdict:
+    """Another job runs on this job's capacity: drain, so that nothing more starts there, and say so."""
+    names = tuple(
+        n.name
+        for n in facts.unit.nodes
+        if n.name in facts.trespassed and not n.states & {"DRAIN", "DRAINING"}
+    )
+    effects = [NodesDrain(nodes=names, reason="k8s-bridge: another job runs here")] if names else []
+    text = f"another job runs on this job's nodes: {', '.join(facts.trespassed)}"
+    return verdict(*effects, reason="Trespass", text=text, after=5.0)
+
+
+def release(facts: Facts, now: float) -> Verdict:
+    """Everything is there: old records away, pin, read back, release, record."""
+    job = job_of(facts)
+    user = unpin(job.features, facts.feature)
+    go = PinAndRelease(
+        job_id=job.job_id,
+        constraints=pin(user, facts.feature),
+        nodes=facts.ready,
+        text=say("Released", f"on {', '.join(facts.ready)}"),
+    )
+    return verdict(*delete_ghosts(facts), go, *record(facts, facts.ready))
+
+
+def await_nodes(facts: Facts, now: float) -> Verdict:
+    """Pods start and register; what keeps them from it is said, and not waited for without end."""
+    policy = policy_of(facts)
+    reason, text = provisioning_trouble(facts.unit, facts.unit.nodes)
+    timed_out = lasted(facts, State.ADMITTED, policy.provision_timeout, now)
+    if timed_out or facts.barren:
+        reason = reason or ("ProvisionTimeout" if timed_out else "PodCompleted")
+        text = text or facts.barren or f"nodes did not register within {policy.provision_timeout:.0f} s"
+        return verdict(*delete_ghosts(facts), *parking.park(facts, now, reason), reason=reason, text=text)
+    if not reason:
+        reason, text = "Provisioning", f"{len(facts.ready)} of {facts.wanted} nodes are registered"
+    left = time_left(facts, State.ADMITTED, policy.provision_timeout, now)
+    return verdict(*delete_ghosts(facts), reason=reason, text=text, after=min(left, 30.0))

@@ -1,0 +1,151 @@
+"""What the moves share: building blocks of effects, and how long a state has lasted."""
+
+from __future__ import annotations
+
+from k8s_bridge.core import naming
+from k8s_bridge.core.decision import Decision
+from k8s_bridge.core.effects import Delete, ObjectRef, Patch
+from k8s_bridge.slurm.effects import Cancel, Effect, NodesDelete, NodesDown, Rehold
+from k8s_bridge.slurm.facts import Facts, unpin
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.speech import say
+from k8s_bridge.slurm.unit import Partition, State
+
+Verdict = Decision[Effect]
+
+LOOK_AGAIN = 1.0
+"""Seconds until a fact that somebody else must change is looked at again without a delta."""
+ABSENCE_GRACE = 2.0
+"""Seconds that a running job's pod may be absent from the watch before it counts as lost."""
+HOLD_GRACE = 30.0
+"""Seconds that a foreign hold is waited out before the quota is returned."""
+
+
+def nothing(facts: Facts, now: float) -> Verdict:
+    """Nothing is left to do."""
+    return verdict()
+
+
+def look_again(facts: Facts, now: float) -> Verdict:
+    """Slurm is being asked about the job."""
+    return verdict(after=LOOK_AGAIN)
+
+
+def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
+    """Requeue a job whose nodes are (about to be) gone; cancel it once it was sent back too often.
+
+    DOWN requeues at once, the hold comes before Slurm could start it anew, and a slurmd that still lives
+    would return its node to idle: so the records go in the same pass.
+    """
+    job_id, limit = facts.unit.job_id, policy_of(facts).requeue_limit
+    if facts.requeues >= limit:
+        text = say("RequeueLimit", f"requeued {limit} times; {why}")
+        return verdict(Cancel(job_id=job_id, text=text), reason="RequeueLimit", text=text)
+    job = job_of(facts)
+    effects: list[Effect] = [*forget_release(facts)]
+    if nodes:
+        effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
+        effects.append(
+            Rehold(job_id=job_id, constraints=unpin(job.features, facts.feature), text=say("Requeued", why))
+        )
+        effects.append(NodesDelete(nodes=nodes))
+    return verdict(*effects, reason="Requeued", text=why, after=LOOK_AGAIN)
+
+
+def record_release(facts: Facts) -> tuple[Effect, ...]:
+    """Write the release down if it is not, or if the job moved to new capacity by itself."""
+    nodes = facts.own_nodes or facts.ready
+    current = facts.admission.workload_uid
+    if facts.unit.jobset is None or facts.released_on == current or not nodes:
+        return ()
+    return record(facts, nodes)
+
+
+def record(facts: Facts, nodes: tuple[str, ...]) -> tuple[Effect, ...]:
+    """The patch that ties the job to the Workload and the nodes it was released on."""
+    return (
+        annotate(
+            facts,
+            {
+                naming.RELEASED_ON: facts.admission.workload_uid,
+                naming.PINNED_NODES: ",".join(sorted(nodes)),
+                naming.PARKED: None,
+            },
+        ),
+    )
+
+
+def forget_release(facts: Facts) -> tuple[Effect, ...]:
+    """The patch that unties it and counts the requeue; nothing when nothing was recorded."""
+    if not facts.released_on:
+        return ()
+    return (
+        annotate(
+            facts,
+            {
+                naming.RELEASED_ON: None,
+                naming.PINNED_NODES: None,
+                naming.REQUEUES: str(facts.requeues + 1),
+            },
+        ),
+    )
+
+
+def annotate(facts: Facts, annotations: dict[str, str | None]) -> Patch:
+    """A patch of the JobSet's annotations; None deletes one."""
+    jobset = facts.unit.jobset
+    if jobset is None:
+        raise LookupError("annotations are kept on the JobSet")
+    return Patch(ref=ObjectRef.to(jobset), patch={"metadata": {"annotations": annotations}})
+
+
+def delete_jobset(facts: Facts) -> tuple[Effect, ...]:
+    """Delete the JobSet unless that is under way."""
+    jobset = facts.unit.jobset
+    if jobset is None or jobset.metadata.deletion_timestamp is not None:
+        return ()
+    return (Delete(ref=ObjectRef.to(jobset)),)
+
+
+def delete_ghosts(facts: Facts) -> tuple[Effect, ...]:
+    """Delete node records that no pod can stand behind any more."""
+    return (NodesDelete(nodes=facts.ghosts),) if facts.ghosts else ()
+
+
+def delete_stale_without_jobset(facts: Facts) -> tuple[Effect, ...]:
+    """Delete records left from an earlier JobSet of this job."""
+    return (NodesDelete(nodes=facts.stale),) if facts.stale else ()
+
+
+def policy_of(facts: Facts) -> Partition:
+    """The partition's policy; defaults when the partition is not managed any more."""
+    return facts.unit.partition or Partition(name="", queue="", priority_class="")
+
+
+def since(facts: Facts, state: State, now: float) -> float:
+    """When the state began; now if it is new."""
+    seen = facts.unit.seen
+    return seen.since if seen and seen.state is state else now
+
+
+def lasted(facts: Facts, state: State, seconds: float, now: float) -> bool:
+    """Whether the unit has been in the state for so many seconds."""
+    return now - since(facts, state, now) >= seconds
+
+
+def time_left(facts: Facts, state: State, seconds: float, now: float) -> float:
+    """Seconds until the state has lasted that long, at least a tenth."""
+    return max(0.1, since(facts, state, now) + seconds - now)
+
+
+def job_of(facts: Facts) -> Job:
+    """The job record; a fault of the table if there is none."""
+    job = facts.unit.job
+    if job is None:
+        raise LookupError("this move belongs to a state with a job record")
+    return job
+
+
+def verdict(*effects: Effect, reason: str = "", text: str = "", after: float | None = None) -> Verdict:
+    """A decision whose state the table fills in."""
+    return Decision(state="", effects=effects, reason=reason, text=text, after=after)

@@ -1,0 +1,105 @@
+"""Everything that is known about one Slurm job at one moment: the only input of `decide`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from api.views import JobSet, Pod, Workload
+from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.model import Job, Node
+
+
+class State(StrEnum):
+    """The states of a unit; slurm-side words where Slurm has one."""
+
+    FOREIGN = "Foreign"
+    UNKNOWN = "Unknown"
+    NAME_TAKEN = "NameTaken"
+    REPLACED = "Replaced"
+    GUARDED = "Guarded"
+    DRAINING = "Draining"
+    RETAINED = "Retained"
+    DONE = "Done"
+    COMPLETING = "Completing"
+    RUNNING = "Running"
+    TRESPASS = "Trespass"
+    EVICTED = "Evicted"
+    LOST = "Lost"
+    HELD_BY_OTHER = "HeldByOther"
+    INELIGIBLE = "Ineligible"
+    REFUSED = "Refused"
+    HELD = "Held"
+    TURN = "WaitingTurn"
+    RESIZED = "Resized"
+    FAILED = "CapacityFailed"
+    PARKED = "Parked"
+    QUEUED = "Queued"
+    ADMITTED = "Admitted"
+    READY = "Ready"
+    RELEASED = "Released"
+
+
+class Presence(StrEnum):
+    """What Slurm says of the job id: a record, "invalid job id", or nothing yet."""
+
+    PRESENT = "present"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+class Deletion(StrEnum):
+    """What the guard allows when a job is over or gone."""
+
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """The policy that applies to a job, compiled from the WorkloadMixing. Times in seconds."""
+
+    name: str
+    queue: str
+    priority_class: str
+    provision_timeout: float = 900.0
+    start_timeout: float = 600.0
+    requeue_limit: int = 10
+    retention: float = 0.0
+    adopt_unheld: bool = False
+    cancel_orphans: bool = False
+    trouble: tuple[str, str] = ("", "")
+    """(reason, text) of what is wrong with queue or priority class; empty when nothing is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Memory: when the present state was first seen, and when a text was last written."""
+
+    state: State
+    since: float
+    text_at: float = 0.0
+    failures: int = 0
+    not_before: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One Slurm job and all that belongs to it: pods of its JobSet (by uid), Slurm nodes with our feature."""
+
+    job_id: int
+    presence: Presence = Presence.PRESENT
+    job: Job | None = None
+    jobset: JobSet | None = None
+    workload: Workload | None = None
+    pods: tuple[Pod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    partition: Partition | None = None
+    layout: Layout | Refusal | None = None
+    shape: str = ""
+    """Digest of `layout`; differs from the JobSet's when the user changed the job."""
+    may_create: bool = True
+    deletion: Deletion = Deletion.ALLOWED
+    mine: bool = True
+    """False when a JobSet of our name belongs to somebody else."""
+    seen: Seen | None = None
