@@ -1,0 +1,66 @@
+"""slurmd as a pod would hold it: pid 1 of its own pid namespace, so that its end takes the jobs along."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from k8s_bridge.sandbox.slurm_real.network import Bridge, free_port
+from k8s_bridge.sandbox.slurm_real.process import Process, children, gone, kill
+from k8s_bridge.sandbox.slurm_real.world import World
+
+_POD = ("unshare", "--pid", "--fork", "--kill-child=KILL")
+_OWN_ADDRESS = """
+ip link add eth0 type veth peer name "$2" netns "$1"
+nsenter --net="/proc/$1/ns/net" ip link set "$2" master "$3" up
+ip addr add "$4" dev eth0; ip link set eth0 up; ip link set lo up; hostname "$5"
+shift 5; exec "$@"
+"""
+
+
+class SlurmdProcess:
+    """One running slurmd. It ends by terminate (a pod is deleted) or kill (a machine loses power)."""
+
+    def __init__(self, name: str, *, process: Process) -> None:
+        self.name = name
+        self._process = process
+
+    @property
+    def alive(self) -> bool:
+        """Whether slurmd has not ended yet."""
+        return self._process.alive
+
+    async def wait(self) -> int:
+        """The exit code of slurmd; 128 + n after signal n."""
+        code = await self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    async def terminate(self, *, grace: float = 10.0) -> int:
+        """SIGTERM to slurmd, SIGKILL after `grace` seconds; jobs end with it. Its exit code."""
+        inner = children(self._process.pid)
+        for pid in inner:
+            kill(pid, number=signal.SIGTERM)
+        for pid in inner:
+            if not await gone(pid, timeout=grace):
+                kill(pid)
+        return await self.wait()
+
+    async def kill(self) -> int:
+        """SIGKILL to slurmd and everything in it, without a word to slurmctld. Its exit code."""
+        # The inner process first: after a reconfigure it no longer dies with its parent.
+        for pid in children(self._process.pid):
+            kill(pid)
+        return await self.wait()
+
+
+def shared_address(conf: str) -> tuple[tuple[str, ...], str]:
+    """(command prefix, --conf) of a slurmd on loopback with a port of its own."""
+    return _POD, f"Port={free_port()} {conf}"
+
+
+def own_address(name: str, *, bridge: Bridge, world: World) -> tuple[str, ...]:
+    """The command prefix of a slurmd with its own network namespace and host name."""
+    link, address = bridge.next_port()
+    world.name(name, address=address.partition("/")[0])
+    script = ("sh", "-e", "-c", _OWN_ADDRESS, "pod", str(os.getpid()), link, bridge.name, address, name)
+    return ("unshare", "--net", "--uts", *script, *_POD)
