@@ -29,6 +29,8 @@ WEDGED_SECONDS = 120.0
 DEAF_SECONDS = 30.0
 """Without a tick for this long the loop's task is stuck or gone."""
 
+_DUE = float("-inf")
+
 
 class Loop(Generic[K, E]):
     """One loop for one controller; at most `workers` passes at a time.
@@ -62,7 +64,7 @@ class Loop(Generic[K, E]):
         self._wake = asyncio.Event()
         self._stopping = False
         self._beat: float | None = None
-        self._resync_due = 0.0
+        self._resync_due = _DUE
 
     async def run(self) -> None:
         """Work until `stop`; then let the effect under way finish (at most 5 s) and return."""
@@ -70,9 +72,9 @@ class Loop(Generic[K, E]):
         try:
             while not self._stopping:
                 self._beat = _now()
-                self._pump()
-                if self._gate.is_open and self._beat >= self._resync_due:
+                if self._is_open() and self._beat >= self._resync_due:
                     self.resync()
+                self._pump()
                 await self._sleep()
         finally:
             await self._finish()
@@ -129,7 +131,7 @@ class Loop(Generic[K, E]):
             task.cancel()
 
     def _pump(self) -> None:
-        while not self._stopping and len(self._running) < self._workers and self._is_open():
+        while not self._stopping and len(self._running) < self._workers and self._may_start():
             key = self._queue.pop()
             if key is None:
                 return
@@ -141,10 +143,13 @@ class Loop(Generic[K, E]):
         del self._running[task]
         self._pump()
 
+    def _may_start(self) -> bool:
+        return self._is_open() and self._resync_due != _DUE
+
     def _is_open(self) -> bool:
         if self._gate.look():
             self._tell_gate()
-            self._resync_due = 0.0  # what happened behind a closed gate is looked at when it opens
+            self._resync_due = _DUE  # what happened behind a closed gate is looked at when it opens
             self._wake.set()
         return self._gate.is_open
 
