@@ -97,6 +97,10 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004  # a line stays readable
 
 
+def _plain(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else str(bound)
+
+
 _Phrase = Callable[[Mapping[str, Any], object], tuple[str, str]]
 
 
@@ -137,8 +141,11 @@ _PHRASES: Mapping[str, _Phrase] = {
         f"{_short(value)} is not a choice",
         f"choose {context['expected']}",
     ),
-    "greater_than_equal": lambda context, value: (f"{value} is too small", f"at least {context['ge']:g}"),
-    "less_than_equal": lambda context, value: (f"{value} is too large", f"at most {context['le']:g}"),
+    "greater_than_equal": lambda context, value: (
+        f"{value} is too small",
+        f"at least {_plain(context['ge'])}",
+    ),
+    "less_than_equal": lambda context, value: (f"{value} is too large", f"at most {_plain(context['le'])}"),
     "string_too_short": _size(_TEXT_SIZE.format("least", "min_length")),
     "string_too_long": _size(_TEXT_SIZE.format("most", "max_length")),
     "string_pattern_mismatch": _size("does not match {pattern}"),

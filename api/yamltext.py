@@ -6,6 +6,7 @@ Reads plain words as YAML 1.2 does: `no` and `on` are texts, `1:30` is not a num
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,15 @@ for _tag, _pattern, _first in (
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^$"), [""])
+
+
+_CONSTRUCT: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "null": lambda _: None,
+    "bool": lambda value: value.lower() == "true",
+    "int": int,
+    "float": float,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +109,12 @@ class _Reader:
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._complain(path, "has a key that is not a word", "write plain keys", line)
+                continue
             key = str(key_node.value)
-            at, line = (*path, key), key_node.start_mark.line + 1
+            at = (*path, key)
             if key in data:
                 self._complain(
                     at, f"appears twice, first in line {self.lines[at]}", "keep one of the two", line
@@ -111,24 +125,15 @@ class _Reader:
         return data
 
     def _scalar(self, node: yaml.Node, path: Path) -> Any:
-        value = str(node.value)
-        match node.tag.removeprefix("tag:yaml.org,2002:"):
-            case "str":
-                return value
-            case "null":
-                return None
-            case "bool":
-                return value.lower() == "true"
-            case "int" if len(value) <= _MAX_DIGITS:
-                return int(value)
-            case "int":
-                self._complain(path, "is far too large", "write a smaller number", node.start_mark.line + 1)
-                return None
-            case "float":
-                return float(value)
-            case tag:
-                self._complain(path, f"has the tag {tag}", "remove the tag", node.start_mark.line + 1)
-                return None
+        value, tag = str(node.value), node.tag.removeprefix("tag:yaml.org,2002:")
+        line = node.start_mark.line + 1
+        if tag not in _CONSTRUCT:
+            self._complain(path, f"has the tag {tag}", "remove the tag", line)
+        elif tag == "int" and len(value) > _MAX_DIGITS:
+            self._complain(path, "is far too large", "write a smaller number", line)
+        else:
+            return _CONSTRUCT[tag](value)
+        return None
 
     def _complain(self, path: Path, why: str, fix: str, line: int) -> None:
         self.problems.append(Problem(path=spell(path), why=why, fix=fix, line=line))
