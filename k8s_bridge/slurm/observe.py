@@ -1,0 +1,168 @@
+"""Joins the tables into units, and keeps the little memory that is not in the cluster.
+
+Memory holds only first-seen times, back-off and caches of pure results: a restart needs nothing but a sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from api.views import JobSet, Workload
+from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.policy import Policies, Route, Trouble
+from k8s_bridge.slurm.preflight import class_trouble, queue_trouble
+from k8s_bridge.slurm.tables import JOB, OWNER, Tables
+from k8s_bridge.slurm.turns import Turns
+from k8s_bridge.slurm.unit import Deletion, Presence, Seen, State, Unit
+
+Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
+"""(job, route) -> (layout or refusal, digest of the layout)."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
+"""Seconds between two JobSets of a job whose JobSets fail."""
+
+_WAITING = frozenset({State.HELD, State.TURN})
+_IN_FLIGHT = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
+
+
+class Observer:
+    """Reads units off the tables of one WorkloadMixing."""
+
+    def __init__(self, tables: Tables, *, policies: Policies, planner: Planner) -> None:
+        self._tables = tables
+        self._policies = policies
+        self._planner = planner
+        self._plans: dict[int, tuple[Job, Route, Layout | Refusal, str]] = {}
+        self._gone: set[int] = set()
+        self._taken: set[int] = set()
+        self.seen: dict[int, Seen] = {}
+        self.turns = Turns()
+        self.deletion = Deletion.ALLOWED
+
+    def configure(self, policies: Policies, planner: Planner) -> None:
+        """Go on with another spec."""
+        self._policies, self._planner = policies, planner
+        self._plans.clear()
+
+    def unit(self, job_id: int) -> Unit:
+        """Everything about one job id, now."""
+        tables, key = self._tables, str(job_id)
+        job = tables.jobs.get(key)
+        route = self._policies.route(job) if job else None
+        jobset = next(iter(tables.jobsets.by(JOB, key)), None)
+        layout, shape = self._plan(job, route) if job and route else (None, "")
+        self._place(job, route, jobset)
+        return Unit(
+            job_id=job_id,
+            presence=self._presence(job_id, job),
+            job=job,
+            jobset=jobset,
+            workload=self._workload(jobset),
+            pods=tables.pods.by(OWNER, jobset.metadata.uid) if jobset else (),
+            nodes=tables.nodes.by(JOB, key),
+            partition=self._policies.partition(route, trouble=self.trouble(route)) if route else None,
+            layout=layout,
+            shape=shape,
+            may_create=self.turns.may(job_id),
+            deletion=self.deletion,
+            mine=job_id not in self._taken,
+            seen=self.seen.get(job_id),
+        )
+
+    def remember(self, unit: Unit, state: State, *, now: float, spoke: bool = False) -> None:
+        """Note the state that a unit is in, since when, and when it was last told of it."""
+        if state in {State.DONE, State.FOREIGN} and unit.jobset is None:
+            self.forget(unit.job_id)
+            return
+        seen = unit.seen
+        if seen is None:
+            seen = Seen(state=state, since=_began(unit, state, now))
+        elif seen.state is not state:
+            seen = replace(seen, state=state, since=_began(unit, state, now))
+            seen = _failed_again(seen, now) if state is State.FAILED else seen
+        self.seen[unit.job_id] = replace(seen, text_at=now) if spoke else seen
+
+    def forget(self, job_id: int) -> None:
+        """Nothing of the unit is left."""
+        for memory in (self.seen, self._plans):
+            memory.pop(job_id, None)
+        for noted in (self._gone, self._taken):
+            noted.discard(job_id)
+        self.turns.leave(job_id)
+
+    def gone(self, job_id: int) -> None:
+        """Slurm said "invalid job id"."""
+        self._gone.add(job_id)
+
+    def name_taken(self, job_id: int) -> None:
+        """A JobSet of the job's name belongs to somebody else."""
+        self._taken.add(job_id)
+
+    def trouble(self, route: Route) -> Trouble:
+        """What is wrong with the route's queue or class."""
+        tables, namespace = self._tables, self._policies.mixing.metadata.namespace
+        local = tables.local_queues.get(f"{namespace}/{route.queue}")
+        cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
+        found = queue_trouble(route.queue, namespace=namespace, local_queue=local, cluster_queue=cluster)
+        return (
+            found
+            if found[0]
+            else class_trouble(route.priority_class, tables.classes.get(route.priority_class))
+        )
+
+    def _plan(self, job: Job, route: Route) -> tuple[Layout | Refusal | None, str]:
+        if not job.pending:
+            return None, ""
+        known = self._plans.get(job.job_id)
+        if known is None or known[0] is not job or known[1] != route:
+            known = (job, route, *self._planner(job, route))
+            self._plans[job.job_id] = known
+        return known[2], known[3]
+
+    def _workload(self, jobset: JobSet | None) -> Workload | None:
+        if jobset is None:
+            return None
+        found = self._tables.workloads.by(OWNER, jobset.metadata.uid)
+        alive = [w for w in found if w.metadata.deletion_timestamp is None]
+        return max(alive or found, key=lambda w: w.metadata.resource_version, default=None)
+
+    def _presence(self, job_id: int, job: Job | None) -> Presence:
+        if job is not None:
+            self._gone.discard(job_id)
+            return Presence.PRESENT
+        return Presence.GONE if job_id in self._gone else Presence.UNKNOWN
+
+    def _place(self, job: Job | None, route: Route | None, jobset: JobSet | None) -> None:
+        if job is None or route is None or jobset is not None or not job.pending:
+            return
+        found = self._tables.classes.get(route.priority_class)
+        rank = (-(found.value if found else 0), job.submit_time, job.job_id)
+        self.turns.wait(job.job_id, queue=route.queue, rank=rank)
+
+    def settle(self, unit: Unit, state: State) -> None:
+        """Take the unit's place in the order of asking from its state."""
+        if state in _WAITING and unit.jobset is None:
+            return
+        if state in _IN_FLIGHT and unit.jobset is not None and unit.partition is not None:
+            self.turns.fly(unit.job_id, queue=unit.partition.queue)
+        else:
+            self.turns.leave(unit.job_id)
+
+
+def _began(unit: Unit, state: State, now: float) -> float:
+    """Since when, from the cluster where it tells: a restart must not start the clock of a timeout again."""
+    if state is State.ADMITTED and unit.workload is not None:
+        for found in unit.workload.status.conditions:
+            if found.type == "Admitted" and found.last_transition_time:
+                return min(now, found.last_transition_time.timestamp())
+    if state is State.HELD and unit.job is not None:
+        return min(now, float(unit.job.submit_time)) or now
+    return now
+
+
+def _failed_again(seen: Seen, now: float) -> Seen:
+    """Each JobSet that fails makes the next one wait longer."""
+    pause = min(FIRST_PAUSE * 2.0 ** min(seen.failures, 6), LONGEST_PAUSE)
+    return replace(seen, failures=seen.failures + 1, not_before=now + pause)

@@ -1,0 +1,79 @@
+"""Which policy applies to a job: partitions and queue rules, compiled once per revision of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from api.v1alpha1.partition import PartitionMapping, QueueRule
+from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.unit import Partition
+
+Trouble = tuple[str, str]
+"""(reason, text); both empty when all is well."""
+NO_TROUBLE: Trouble = ("", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where one job goes. Routes of one revision of the spec are equal when queue and class are."""
+
+    mapping: PartitionMapping = field(compare=False)
+    queue: str
+    priority_class: str
+
+
+class Policies:
+    """Looks a job's route and limits up. Pure; made anew for each spec."""
+
+    def __init__(self, mixing: WorkloadMixing) -> None:
+        self.mixing = mixing
+        self._mappings = {m.partition_name: m for m in mixing.spec.partition_mappings}
+
+    def route(self, job: Job) -> Route | None:
+        """The first managed partition of the job's list, with the first queue rule that matches."""
+        mapping = next((self._mappings[p] for p in job.partition.split(",") if p in self._mappings), None)
+        if mapping is None:
+            return None
+        rule = next((r for r in mapping.queue_rules if _matches(r, job)), None)
+        queue = (rule and rule.local_queue) or mapping.local_queue or self.mixing.spec.local_queue
+        priority_class = (rule and rule.workload_priority_class) or mapping.workload_priority_class
+        return Route(mapping=mapping, queue=queue, priority_class=priority_class)
+
+    def partition(self, route: Route, *, trouble: Trouble = NO_TROUBLE) -> Partition:
+        """What the state machine needs to know of the route."""
+        spec = self.mixing.spec
+        return Partition(
+            name=route.mapping.partition_name,
+            queue=route.queue,
+            priority_class=route.priority_class,
+            provision_timeout=spec.provision_timeout.total_seconds(),
+            start_timeout=spec.start_timeout.total_seconds(),
+            requeue_limit=spec.requeue_limit,
+            retention=spec.failed_job_set_retention.total_seconds(),
+            adopt_unheld=spec.adopt_unheld,
+            cancel_orphans=spec.cancel_orphaned_jobs,
+            trouble=trouble,
+        )
+
+    def routes(self) -> Mapping[str, tuple[set[str], set[str]]]:
+        """Per partition the queues and priority classes that its jobs may be sent to (for preflight)."""
+        found: dict[str, tuple[set[str], set[str]]] = {}
+        for mapping in self.mixing.spec.partition_mappings:
+            queues = {mapping.local_queue or self.mixing.spec.local_queue}
+            classes = {mapping.workload_priority_class}
+            queues |= {r.local_queue for r in mapping.queue_rules if r.local_queue}
+            classes |= {r.workload_priority_class for r in mapping.queue_rules if r.workload_priority_class}
+            found[mapping.partition_name] = (queues, classes)
+        return found
+
+
+def _matches(rule: QueueRule, job: Job) -> bool:
+    asked = (
+        (rule.account, job.account),
+        (rule.qos, job.qos),
+        (rule.user, job.user_name),
+        (rule.wckey, job.wckey),
+    )
+    return all(not want or want == have for want, have in asked)

@@ -1,0 +1,79 @@
+"""Who may be asked for next: at most so many JobSets per queue wait for quota at a time.
+
+20,000 held jobs must not become 20,000 objects. Order is priority, then submission, then job id. Pure
+bookkeeping: told of every unit's place, answers whether a unit is among the next.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+Rank = tuple[int, int, int]
+"""(-priority, submit time, job id): smaller goes first."""
+
+
+@dataclass(slots=True)
+class _Queue:
+    limit: int = 1
+    waiting: list[Rank] = field(default_factory=list)
+    in_flight: set[int] = field(default_factory=set)
+
+    @property
+    def free(self) -> int:
+        return max(0, self.limit - len(self.in_flight))
+
+
+class Turns:
+    """The order of asking, per queue."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, _Queue] = {}
+        self._places: dict[int, tuple[str, Rank | None]] = {}
+
+    def limit(self, queue: str, limit: int) -> None:
+        """Set how many of `queue` may be in flight."""
+        self._queues.setdefault(queue, _Queue()).limit = limit
+
+    def wait(self, job_id: int, *, queue: str, rank: Rank) -> None:
+        """The job waits to be asked for."""
+        if self._places.get(job_id) == (queue, rank):
+            return
+        self.leave(job_id)
+        insort(self._queues.setdefault(queue, _Queue()).waiting, rank)
+        self._places[job_id] = (queue, rank)
+
+    def fly(self, job_id: int, *, queue: str) -> None:
+        """The job's JobSet waits for quota."""
+        if self._places.get(job_id) == (queue, None):
+            return
+        self.leave(job_id)
+        self._queues.setdefault(queue, _Queue()).in_flight.add(job_id)
+        self._places[job_id] = (queue, None)
+
+    def leave(self, job_id: int) -> None:
+        """The job neither waits to be asked for nor for quota."""
+        place = self._places.pop(job_id, None)
+        if place is None:
+            return
+        queue, rank = self._queues[place[0]], place[1]
+        if rank is None:
+            queue.in_flight.discard(job_id)
+        else:
+            del queue.waiting[bisect_left(queue.waiting, rank)]
+
+    def may(self, job_id: int) -> bool:
+        """Whether the job is among the next of its queue (or in flight already)."""
+        place = self._places.get(job_id)
+        if place is None:
+            return False
+        queue, rank = self._queues[place[0]], place[1]
+        return rank is None or bisect_left(queue.waiting, rank) < queue.free
+
+    def next(self) -> Iterable[int]:
+        """All jobs whose turn it is now."""
+        for queue in self._queues.values():
+            for rank in islice(queue.waiting, queue.free):
+                yield rank[2]
