@@ -9,6 +9,7 @@ from k8s_bridge.sandbox.slurm_real.network import Bridge, free_port
 from k8s_bridge.sandbox.slurm_real.process import Process, children, gone, kill
 from k8s_bridge.sandbox.slurm_real.world import World
 
+_KILLED = 128 + signal.SIGKILL
 _POD = ("unshare", "--pid", "--fork", "--kill-child=KILL")
 _OWN_ADDRESS = """
 ip link add eth0 type veth peer name "$2" netns "$1"
@@ -24,6 +25,7 @@ class SlurmdProcess:
     def __init__(self, name: str, *, process: Process) -> None:
         self.name = name
         self._process = process
+        self._killed = False
 
     @property
     def alive(self) -> bool:
@@ -31,9 +33,10 @@ class SlurmdProcess:
         return self._process.alive
 
     async def wait(self) -> int:
-        """The exit code of slurmd; 128 + n after signal n."""
+        """The exit code of slurmd, 137 when it had to be killed."""
         code = await self._process.wait()
-        return code if code >= 0 else 128 - code
+        # The parent in the outer pid namespace ends with 1 when what it holds was killed.
+        return _KILLED if self._killed else code
 
     async def terminate(self, *, grace: float = 10.0) -> int:
         """SIGTERM to slurmd, SIGKILL after `grace` seconds; jobs end with it. Its exit code."""
@@ -42,11 +45,12 @@ class SlurmdProcess:
             kill(pid, number=signal.SIGTERM)
         for pid in inner:
             if not await gone(pid, timeout=grace):
-                kill(pid)
+                return await self.kill()
         return await self.wait()
 
     async def kill(self) -> int:
         """SIGKILL to slurmd and everything in it, without a word to slurmctld. Its exit code."""
+        self._killed = self._killed or self.alive
         # The inner process first: after a reconfigure it no longer dies with its parent.
         for pid in children(self._process.pid):
             kill(pid)
