@@ -94,7 +94,7 @@ def held_by_other(facts: Facts) -> bool:
     if not job.held:
         return False
     if facts.released_on:
-        return True
+        return facts.pinned
     return facts.unit.jobset is None and job.reason in _FINAL_HOLDS and not facts.ours_by_text
 
 
@@ -104,9 +104,9 @@ def pending_evicted(facts: Facts) -> bool:
 
 
 def pending_lost(facts: Facts) -> bool:
-    """Released and waiting, but nodes that it was released onto are gone."""
+    """Released and waiting, but nodes that it was released onto are gone; or taken back and not noted yet."""
     if not _free(facts):
-        return False
+        return bool(facts.released_on) and _job(facts).held
     return facts.unit.jobset is None or not facts.released_nodes <= facts.live
 
 

@@ -35,21 +35,22 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
     """Requeue a job whose nodes are (about to be) gone; cancel it once it was sent back too often.
 
     DOWN requeues at once, the hold comes before Slurm could start it anew, and a slurmd that still lives
-    would return its node to idle: so the records go in the same pass.
+    would return its node to idle: so the records go in the same pass. The release is forgotten last: until
+    then it is what shows that the capacity is another one.
     """
     job_id, limit = facts.unit.job_id, policy_of(facts).requeue_limit
     if facts.requeues >= limit:
         text = say("RequeueLimit", f"requeued {limit} times; {why}")
         return verdict(Cancel(job_id=job_id, text=text), reason="RequeueLimit", text=text)
     job = job_of(facts)
-    effects: list[Effect] = [*forget_release(facts)]
+    effects: list[Effect] = []
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
         effects.append(
             Rehold(job_id=job_id, constraints=unpin(job.features, facts.feature), text=say("Requeued", why))
         )
         effects.append(NodesDelete(nodes=nodes))
-    return verdict(*effects, reason="Requeued", text=why, after=LOOK_AGAIN)
+    return verdict(*effects, *forget_release(facts), reason="Requeued", text=why, after=LOOK_AGAIN)
 
 
 def record_release(facts: Facts) -> tuple[Effect, ...]:

@@ -27,7 +27,7 @@ def take_back(facts: Facts, now: float) -> Verdict:
     job = job_of(facts)
     text = say("Requeued", "capacity is gone; waiting for new capacity")
     hold = Rehold(job_id=job.job_id, constraints=unpin(job.features, facts.feature), text=text)
-    return verdict(*forget_release(facts), hold, *delete_ghosts(facts), reason="Requeued", after=LOOK_AGAIN)
+    return verdict(hold, *delete_ghosts(facts), *forget_release(facts), reason="Requeued", after=LOOK_AGAIN)
 
 
 def respect_hold(facts: Facts, now: float) -> Verdict:
