@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """`count` pods of one shape, each running `tasks` tasks."""
+    """`count` pods of one shape, each running at most `tasks` tasks."""
 
     count: int
     tasks: int
@@ -57,3 +58,10 @@ class NodeShape:
     cpus: int
     memory: int | None = None
     gpus: int = 0
+
+
+class Exclusive(StrEnum):
+    """`partitionMappings[].exclusive`: whole nodes for jobs that say --exclusive, or for all jobs."""
+
+    AS_ASKED = "AsAsked"
+    ALWAYS = "Always"

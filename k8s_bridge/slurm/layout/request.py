@@ -1,0 +1,115 @@
+"""What one job asks for, read out of its record; the place that knows how slurmctld fills records in.
+
+Told apart on real daemons (22.05 and 24.11, jobs held at submission):
+
+- `node_count` is an estimate made from the nodes that exist; the minimum of -N is `node=` of tres_req_str.
+- `max_nodes` of a bare -n job is 0 or absent, or (24.11, no -c) the same estimate. So a maximum that equals
+  `node_count` beside a minimum of 1 proves nothing: such a job is taken as bare.
+- `cpus` is the exact total. 22.05 has no cpus_per_task: it is `cpus / tasks` there.
+- --mem=0 and no --mem at all both give memory_per_node 0; a flag tells them apart.
+- With --mem-per-gpu, memory_per_node repeats the amount of one GPU and means nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from k8s_bridge.slurm.layout.refusals import Unmet
+from k8s_bridge.slurm.layout.tres import Gres, parse_amount, parse_gres, requested_nodes
+from k8s_bridge.slurm.model import Job
+
+_MEMORY_ASKED = frozenset({"EXACT_MEMORY_REQUESTED", "JOB_MEM_SET"})
+
+
+class Per(Enum):
+    """What an amount of memory is meant for. NODE_ALL is --mem=0."""
+
+    NOTHING = auto()
+    NODE = auto()
+    NODE_ALL = auto()
+    CPU = auto()
+    GPU = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The normalised request: counts that were asked for, not those that slurmctld made up. Memory in MiB."""
+
+    nodes: int
+    max_nodes: int | None
+    """None when there is no maximum, or none that can be told from slurmctld's estimate."""
+    tasks: int
+    tasks_per_node: int | None
+    cpus_per_task: int
+    min_cpus: int
+    """CPUs that each node must have at least."""
+    cpus_per_gpu: int
+    memory_per: Per
+    memory: int
+    gres_per_node: tuple[Gres, ...]
+    gres_per_task: tuple[Gres, ...]
+    gres_per_job: tuple[Gres, ...]
+
+    @property
+    def bare(self) -> bool:
+        """No node count was asked for: tasks may be packed as it suits."""
+        return self.nodes == 1
+
+
+def read(job: Job) -> Request:
+    """The request in `job`. Unmet for a TRES string that cannot be read."""
+    nodes = requested_nodes(job.tres_request) or job.node_count or 1
+    memory_per, memory = _memory(job)
+    return Request(
+        nodes=nodes,
+        max_nodes=_max_nodes(job, nodes),
+        tasks=job.tasks or 1,
+        tasks_per_node=job.tasks_per_node or None,
+        cpus_per_task=_cpus_per_task(job),
+        min_cpus=job.min_cpus_per_node or 1,
+        cpus_per_gpu=_amount("--cpus-per-gpu", job.cpus_per_tres) if job.cpus_per_tres else 0,
+        memory_per=memory_per,
+        memory=memory,
+        gres_per_node=_gres("--gres", job.tres_per_node),
+        gres_per_task=_gres("--gpus-per-task", job.tres_per_task),
+        gres_per_job=_gres("--gpus", job.tres_per_job),
+    )
+
+
+def _cpus_per_task(job: Job) -> int:
+    """The record's own number overflows at 65,536, so the total has a say; with --cpus-per-gpu it has not."""
+    given = job.cpus_per_task or 1
+    if job.cpus_per_tres:
+        return given
+    return max(given, -(-(job.cpus or 1) // (job.tasks or 1)))
+
+
+def _memory(job: Job) -> tuple[Per, int]:
+    if job.memory_per_tres:
+        return Per.GPU, _amount("--mem-per-gpu", job.memory_per_tres)
+    if job.memory_per_cpu:
+        return Per.CPU, job.memory_per_cpu
+    if job.memory_per_node:
+        return Per.NODE, job.memory_per_node
+    return (Per.NODE_ALL if job.flags & _MEMORY_ASKED else Per.NOTHING), 0
+
+
+def _max_nodes(job: Job, nodes: int) -> int | None:
+    if not job.max_nodes or (nodes == 1 and job.max_nodes == job.node_count):
+        return None
+    return job.max_nodes
+
+
+def _gres(option: str, text: str) -> tuple[Gres, ...]:
+    gres = parse_gres(text)
+    if gres is None:
+        raise Unmet(option, f"{text!r} is not understood; ask for plain counts of GRES by name.")
+    return gres
+
+
+def _amount(option: str, text: str) -> int:
+    amount = parse_amount(text)
+    if amount is None:
+        raise Unmet(option, f"{text!r} is not understood; ask for one plain number.")
+    return amount

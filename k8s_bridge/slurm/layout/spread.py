@@ -1,0 +1,83 @@
+"""How many nodes a job gets, and how much of it falls on each of them.
+
+As slurmctld does it (select/cons_tres): tasks and job-wide GRES are dealt out evenly, the first nodes take
+what is left over, and each node has at least one CPU. The nodes together have just what the job asked for,
+so it needs every one of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from k8s_bridge.slurm.layout.limits import MAX_NODES
+from k8s_bridge.slurm.layout.refusals import Unmet
+from k8s_bridge.slurm.layout.request import Per, Request
+from k8s_bridge.slurm.layout.tres import Gres
+from k8s_bridge.slurm.layout.types import NodeShape
+
+
+def node_count(request: Request, *, node_shape: NodeShape | None) -> int:
+    """As many nodes as -N says, or as many virtual nodes as a bare request fills."""
+    nodes = request.nodes
+    if request.tasks_per_node:
+        nodes = max(nodes, ceil_div(request.tasks, request.tasks_per_node))
+    if request.bare and node_shape is not None:
+        nodes = max(nodes, _packed(request, node_shape))
+    if request.max_nodes is not None and nodes > request.max_nodes:
+        raise Unmet(
+            "--nodes",
+            f"The request fills {nodes} nodes but --nodes allows {request.max_nodes}; "
+            "raise the maximum or ask for less.",
+        )
+    if nodes > MAX_NODES:
+        raise Unmet("--nodes", f"{nodes} nodes are more than the limit of {MAX_NODES}; ask for fewer.")
+    return nodes
+
+
+def share(total: int, *, nodes: int, index: int) -> int:
+    """What node `index` gets of `total`."""
+    base, extra = divmod(total, nodes)
+    return base + (index < extra)
+
+
+def segments(totals: tuple[int, ...], *, nodes: int) -> tuple[tuple[int, int], ...]:
+    """Runs (first index, count) of nodes whose shares of every one of `totals` are equal."""
+    cuts = sorted({0, nodes, *(total % nodes for total in totals)})
+    return tuple((first, after - first) for first, after in pairwise(cuts))
+
+
+def gpus_of(gres: tuple[Gres, ...]) -> int:
+    """GPUs of all types in `gres`."""
+    return sum(count for name, _, count in gres if name == "gpu")
+
+
+def ceil_div(total: int, part: int) -> int:
+    """`total / part`, rounded up."""
+    return -(-total // part)
+
+
+def _packed(request: Request, shape: NodeShape) -> int:
+    """Virtual nodes that tasks and job-wide GPUs fill. What fits none alone is one a node (and refused)."""
+    nodes = ceil_div(request.tasks, max(1, _tasks_that_fit(request, shape)))
+    gpus = gpus_of(request.gres_per_job)
+    return max(nodes, ceil_div(gpus, max(1, _gpus_that_fit(request, shape)))) if gpus else nodes
+
+
+def _tasks_that_fit(request: Request, shape: NodeShape) -> int:
+    cpus = request.cpus_per_task
+    limits = [shape.cpus // cpus]
+    if shape.memory is not None and request.memory_per is Per.CPU:
+        limits.append(shape.memory // (request.memory * cpus))
+    gpus = gpus_of(request.gres_per_task)
+    if gpus:
+        limits.append(_gpus_that_fit(request, shape) // gpus)
+    return min(limits)
+
+
+def _gpus_that_fit(request: Request, shape: NodeShape) -> int:
+    limits = [shape.gpus or gpus_of(request.gres_per_job) or request.tasks * gpus_of(request.gres_per_task)]
+    if request.cpus_per_gpu:
+        limits.append(shape.cpus // request.cpus_per_gpu)
+    if shape.memory is not None and request.memory_per is Per.GPU and request.memory:
+        limits.append(shape.memory // request.memory)
+    return min(limits)
