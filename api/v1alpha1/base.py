@@ -68,6 +68,10 @@ class Model(BaseModel):
     )
     RULES: ClassVar[tuple[Rule, ...]] = ()
 
+    def document(self) -> dict[str, Any]:
+        """The same as JSON data, spelled as in documents; what is None is left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler, /

@@ -115,6 +115,8 @@ class Duration:
             raise PydanticCustomError("duration", "{error}", {"error": str(error)}) from None
 
     def _bounds(self) -> str:
+        if self.maximum and self.minimum == "0s":
+            return f"at most {self.maximum}"
         if self.maximum:
             return f"between {self.minimum} and {self.maximum}"
         return f"at least {self.minimum}"

@@ -73,7 +73,7 @@ class Counts(Reported):
 
 
 class PartitionStatus(Counts):
-    """The same of one partition."""
+    """Jobs by state, and nodes, of one partition."""
 
     partition_name: Name
     """Slurm partition."""

@@ -49,7 +49,7 @@ class Metadata(Model):
     """Finalizers."""
 
 
-class WorkloadMixingSpec(SlurmConnection, JobPolicy):
+class WorkloadMixingSpec(JobPolicy, SlurmConnection):
     """What is mixed, and how."""
 
     local_queue: Name
