@@ -1,0 +1,182 @@
+"""What is counted while it happens. One object with its own registry, passed to whoever counts.
+
+Labels are bounded: never a job id, a user or an object's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import generate_latest
+
+from k8s_bridge.core.effects import Event
+from k8s_bridge.core.errors import BridgeError
+from k8s_bridge.kube.observe import Observer
+from k8s_bridge.runtime.controller import K, Outcome, Result
+from k8s_bridge.runtime.gauges import Gauges
+from k8s_bridge.runtime.supervisor import Change, Report
+
+_LIFE = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
+_CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Stage(StrEnum):
+    """The stages of a job's life; each starts where the one before ended."""
+
+    PICKUP = "pickup"
+    """Eligible in Slurm to JobSet created."""
+    ADMISSION_WAIT = "admission_wait"
+    """JobSet created to Workload admitted."""
+    PROVISION = "provision"
+    """Admitted to all nodes registered."""
+    RELEASE = "release"
+    """Nodes registered to job released."""
+    START = "start"
+    """Released to running."""
+    TEARDOWN = "teardown"
+    """Job over to everything given back."""
+
+
+class JobSetChange(StrEnum):
+    """What happened to a JobSet of ours."""
+
+    CREATED = "jobsets_created"
+    DELETED = "jobsets_deleted"
+    CREATE_FAILED = "jobset_create_errors"
+
+
+class Metrics:
+    """All instruments. `leading` is asked at each scrape."""
+
+    def __init__(self, leading: Callable[[], bool]) -> None:
+        self.registry = CollectorRegistry()
+        self.gauges = Gauges(leading)
+        self.registry.register(self.gauges)
+        self._effects = self._counter("effects", "Effects by what became of them.", "effect", "result")
+        self._effect_seconds = self._histogram("effect_duration_seconds", "One effect.", _CALL, "effect")
+        self._undecided = self._counter("undecided", "Exceptions in decide.", "result")
+        self._verdicts = self._counter("verdicts", "Changes of verdict, by the state entered.", "state")
+        self._stages = self._histogram("stage_duration_seconds", "Stages of a job's life.", _LIFE, "stage")
+        self._latency = self._histogram(
+            "job_release_latency_seconds", "From first seen held to released onto its nodes.", _LIFE
+        )
+        self._slurm = self._counter("slurm_api_requests", "Calls of slurmrestd.", "method", "code")
+        self._slurm_seconds = self._histogram(
+            "slurm_request_duration_seconds", "One call of slurmrestd.", _CALL, "method"
+        )
+        self._slurm_bytes = self._counter("slurm_response_bytes", "Bytes of slurmrestd's answers.", "method")
+        self._jobsets = {
+            change: self._counter(change.value, f"JobSets: {change.name.lower().replace('_', ' ')}.")
+            for change in JobSetChange
+        }
+        self._failed = self._counter("jobs_failed", "Slurm jobs that the bridge had to fail.")
+        self._refused = self._counter("mass_actions_refused", "Passes refused: too much at once.", "action")
+        self._restarts = self._counter("bridge_restarts", "Restarts of a bridge after a crash.")
+        self.kube = KubeMetrics(self.registry)
+
+    def outcome(self, outcome: Outcome[K]) -> None:
+        """Hook of the loop."""
+        name = outcome.controller
+        match outcome.result:
+            case Result.GATE:
+                pass
+            case Result.VERDICT:
+                self._verdicts.labels(name, outcome.state).inc()
+            case result if outcome.effect == "decide":
+                self._undecided.labels(name, result.value).inc()
+            case result:
+                self._effects.labels(name, outcome.effect, result.value).inc()
+                self._effect_seconds.labels(name, outcome.effect).observe(outcome.seconds)
+
+    def report(self, report: Report) -> None:
+        """Hook of the supervisor."""
+        if report.change is Change.CRASHED:
+            self._restarts.labels(report.name).inc()
+
+    def stage(self, name: str, *, stage: Stage, seconds: float) -> None:
+        """A job of the WorkloadMixing `name` ended `stage` after `seconds`."""
+        self._stages.labels(name, stage.value).observe(max(0.0, seconds))
+
+    def released(self, name: str, *, seconds: float) -> None:
+        """A job was released `seconds` after it was first seen held."""
+        self._latency.labels(name).observe(max(0.0, seconds))
+
+    def slurm_call(self, name: str, *, method: str, code: int, seconds: float, size: int = 0) -> None:
+        """A call of slurmrestd ended; `code` 0 means no answer, `size` is the answer in bytes."""
+        self._slurm.labels(name, method, str(code)).inc()
+        self._slurm_seconds.labels(name, method).observe(seconds)
+        self._slurm_bytes.labels(name, method).inc(size)
+
+    def jobset(self, name: str, *, change: JobSetChange) -> None:
+        """A JobSet was created or deleted, or could not be created."""
+        self._jobsets[change].labels(name).inc()
+
+    def job_failed(self, name: str) -> None:
+        """The bridge failed a Slurm job."""
+        self._failed.labels(name).inc()
+
+    def mass_action_refused(self, name: str, *, action: str) -> None:
+        """`action` (delete, cancel) was refused because it would have hit too many at once."""
+        self._refused.labels(name, action).inc()
+
+    def text(self) -> bytes:
+        """Everything in the Prometheus text format."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"k8s_bridge_{name}", text, ["workloadmixing", *labels], registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(
+            f"k8s_bridge_{name}",
+            text,
+            ["workloadmixing", *labels],
+            buckets=buckets,
+            registry=self.registry,
+        )
+
+
+class KubeMetrics(Observer):
+    """What the Kubernetes client tells; it serves all bridges, so there is no label for one."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"k8s_bridge_kube_{name}", text, labels, registry=registry)
+
+        self._calls = counter("requests", "Calls of the Kubernetes API.", "method", "kind", "code")
+        self._bytes = counter("response_bytes", "Bytes of the API server's answers.", "kind")
+        self._malformed = counter("malformed_objects", "Objects left out as malformed.", "kind")
+        self._errors = counter("reflector_errors", "Lists and watches that failed.", "kind")
+        self._lists = counter("lists", "Complete listings.", "kind")
+        self._dropped = counter("events_dropped", "Kubernetes Events not written.")
+        self._seconds = Histogram(
+            "k8s_bridge_kube_request_duration_seconds",
+            "One call of the Kubernetes API.",
+            ["method"],
+            buckets=_CALL,
+            registry=registry,
+        )
+
+    def on_call(self, *, method: str, kind: str, code: int, seconds: float, size: int) -> None:
+        """Counted by method, kind and code."""
+        self._calls.labels(method, kind, str(code)).inc()
+        self._seconds.labels(method).observe(seconds)
+        self._bytes.labels(kind).inc(size)
+
+    def on_malformed(self, *, kind: str, key: str, error: str) -> None:  # noqa: ARG002 - not labels
+        """Counted by kind."""
+        self._malformed.labels(kind).inc()
+
+    def on_reflector_error(self, *, kind: str, error: BridgeError) -> None:  # noqa: ARG002 - the same
+        """Counted by kind."""
+        self._errors.labels(kind).inc()
+
+    def on_list(self, *, kind: str, items: int, seconds: float) -> None:  # noqa: ARG002 - the same
+        """Counted by kind."""
+        self._lists.labels(kind).inc()
+
+    def on_event_dropped(self, *, event: Event) -> None:  # noqa: ARG002 - the same
+        """Counted."""
+        self._dropped.inc()
