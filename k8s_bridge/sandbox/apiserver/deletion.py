@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import Kind, Propagation
-from k8s_bridge.sandbox.apiserver.records import Json
 from k8s_bridge.sandbox.clock import parse_stamp, stamp
 
 FOREGROUND = "foregroundDeletion"

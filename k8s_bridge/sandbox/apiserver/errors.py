@@ -10,21 +10,30 @@ Json = dict[str, Any]
 
 
 class ApiError(Exception):
-    """A refused request: HTTP `code`, machine-readable `reason`, text, and metav1.Status details."""
+    """A refused request: HTTP `code`, machine-readable `reason`, text, metav1.Status details and metadata."""
 
-    def __init__(self, code: int, reason: str, message: str, *, details: Json | None = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: Json | None = None,
+        metadata: Json | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.message = message
         self.details = details or {}
+        self.metadata = metadata or {}
 
     def status(self) -> Json:
         """The metav1.Status object the client gets."""
         return {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,

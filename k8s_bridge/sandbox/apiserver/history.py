@@ -9,7 +9,8 @@ from enum import StrEnum
 
 import msgspec
 
-from k8s_bridge.sandbox.apiserver.records import Json, Stored
+from k8s_bridge.sandbox.apiserver.ownership import sealed
+from k8s_bridge.sandbox.apiserver.records import Stored
 
 _encode = msgspec.json.Encoder().encode
 
@@ -23,7 +24,7 @@ class Change(StrEnum):
 
 
 class Event:
-    """One committed change. `stored` is the new version; of a deletion the last one, with the deletion's rv."""
+    """One committed change. `stored` is the new version; of a deletion the last one with the new rv."""
 
     __slots__ = ("_left", "_line", "change", "previous", "rv", "stored")
 
@@ -43,22 +44,24 @@ class Event:
         return self._line
 
     @property
+    def entered_line(self) -> bytes:
+        """The line for a selection this object has just entered."""
+        return line(Change.ADDED, self.stored.body)
+
+    @property
     def left_line(self) -> bytes:
         """The line for a selection this object has just left: its former state, the new resourceVersion."""
         if self._left is None:
             assert self.previous is not None
-            self._left = line(Change.DELETED, _encode(restamped(self.previous.obj, self.rv)))
+            self._left = line(
+                Change.DELETED, _encode(sealed(self.previous.obj, self.rv, self.previous.owners))
+            )
         return self._left
 
 
 def line(change: str, body: bytes) -> bytes:
     """One line of a watch stream."""
     return b'{"type":"%b","object":%b}\n' % (change.encode(), body)
-
-
-def restamped(obj: Json, rv: int) -> Json:
-    """The object under another resourceVersion."""
-    return obj | {"metadata": obj["metadata"] | {"resourceVersion": str(rv)}}
 
 
 class EventLog:

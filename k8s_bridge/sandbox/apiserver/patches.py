@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from k8s_bridge.sandbox.apiserver.errors import ApiError, bad_request
-from k8s_bridge.sandbox.apiserver.records import Json
+from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, bad_request
 from k8s_bridge.sandbox.apiserver.schema import element_key
 
 
@@ -18,6 +17,22 @@ class PatchType(StrEnum):
     JSON = "application/json-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"
     APPLY = "application/apply-patch+yaml"
+
+
+def patched(target: Json, document: Any, patch_type: PatchType) -> Json:
+    """`target` under a patch of any type but APPLY. Shares what is not changed."""
+    match patch_type:
+        case PatchType.MERGE:
+            result = merge(target, document)
+        case PatchType.JSON:
+            result = json_patch(target, document)
+        case PatchType.STRATEGIC:
+            result = strategic(target, document)
+        case PatchType.APPLY:
+            raise AssertionError("apply has field ownership to look after")
+    if not isinstance(result, dict):
+        raise bad_request("the patch does not leave an object")
+    return result
 
 
 def merge(target: Any, patch: Any) -> Any:

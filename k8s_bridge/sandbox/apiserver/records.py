@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-Json = dict[str, Any]
+from k8s_bridge.sandbox.apiserver.errors import Json
+from k8s_bridge.sandbox.apiserver.ownership import Owners
+
 Key = tuple[str, str]  # (namespace, name); namespace is "" for cluster scope
 
 _encode = msgspec.json.Encoder().encode
@@ -23,12 +25,13 @@ def copy(obj: Any) -> Any:
 class Stored:
     """One version of one object. Never changed; its bytes are made once, when first asked for."""
 
-    __slots__ = ("_body", "key", "obj", "rv")
+    __slots__ = ("_body", "key", "obj", "owners", "rv")
 
-    def __init__(self, obj: Json, rv: int) -> None:
+    def __init__(self, obj: Json, rv: int, *, owners: Owners = ()) -> None:
         meta = obj["metadata"]
         self.obj = obj
         self.rv = rv
+        self.owners = owners
         self.key: Key = (meta.get("namespace", ""), meta["name"])
         self._body: bytes | None = None
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from k8s_bridge.sandbox.apiserver.errors import bad_request
+from k8s_bridge.sandbox.apiserver.errors import Json, bad_request
 from k8s_bridge.sandbox.apiserver.kinds import Kind
-from k8s_bridge.sandbox.apiserver.records import Json
 
 Predicate = Callable[[Json], bool]
 _Term = Callable[[dict[str, str]], bool]

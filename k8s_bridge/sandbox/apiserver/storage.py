@@ -8,29 +8,38 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from k8s_bridge.sandbox.apiserver import selectors
+from k8s_bridge.sandbox.apiserver.apply import Force, apply, configuration
 from k8s_bridge.sandbox.apiserver.deletion import deletion, is_finished
 from k8s_bridge.sandbox.apiserver.errors import (
+    Json,
     already_exists,
-    bad_request,
     conflict,
     invalid,
     not_found,
     uid_conflict,
 )
-from k8s_bridge.sandbox.apiserver.history import Change, Event, EventLog, restamped
+from k8s_bridge.sandbox.apiserver.fieldsets import applied_fields
+from k8s_bridge.sandbox.apiserver.history import Change, Event, EventLog
 from k8s_bridge.sandbox.apiserver.kinds import ALL, NAMESPACES, Kind, Propagation
-from k8s_bridge.sandbox.apiserver.patches import PatchType, json_patch, merge, strategic
-from k8s_bridge.sandbox.apiserver.records import Json, Key, Stored, Table, copy
-from k8s_bridge.sandbox.apiserver.writes import Birth, prepared_for_create, prepared_for_update
+from k8s_bridge.sandbox.apiserver.notify import Callback, Notifier
+from k8s_bridge.sandbox.apiserver.ownership import Operation, Owner, Owners, Writer, after_update, sealed
+from k8s_bridge.sandbox.apiserver.patches import PatchType, patched
+from k8s_bridge.sandbox.apiserver.records import Key, Stored, Table, copy
+from k8s_bridge.sandbox.apiserver.writes import (
+    Birth,
+    generated_name,
+    prepared_for_create,
+    prepared_for_update,
+)
 from k8s_bridge.sandbox.clock import Clock, SystemClock, stamp
 
-Callback = Callable[[Change, Json], None]
 Admission = Callable[[Json, Json | None], Json]
+OWN_MANAGER = "sandbox"  # the field manager of in-process writers that do not name themselves
+_PRECONDITIONS = ("uid", "resourceVersion")
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -43,12 +52,10 @@ class Storage:
         self.logs: dict[Kind, EventLog] = {kind: EventLog(size=history) for kind in ALL}
         self._tables: dict[Kind, Table] = {kind: Table() for kind in ALL}
         self._random = random.Random(seed)  # noqa: S311 - names and uids only have to differ, and to repeat by seed
-        self._callbacks: dict[Kind, list[Callback]] = {kind: [] for kind in ALL}
         self._admissions: dict[Kind, list[Admission]] = {kind: [] for kind in ALL}
-        self._undelivered: deque[tuple[Kind, Event]] = deque()
-        self._delivering = False
+        self._notifier = Notifier()
         for name in ("default", "kube-system"):
-            self.create(NAMESPACES, {"metadata": {"name": name}, "status": {"phase": "Active"}})
+            self.create(NAMESPACES, {"metadata": {"name": name}})
 
     def admit(self, kind: Kind, admission: Admission) -> None:
         """Have `admission(new, old)` change or refuse every create (old None) and update of a kind."""
@@ -59,13 +66,15 @@ class Storage:
 
         A callback may write: those changes are delivered after every subscriber has seen this one.
         """
-        callbacks = self._callbacks[kind]
-        callbacks.append(callback)
-        return lambda: callbacks.remove(callback)
+        return self._notifier.subscribe(kind, callback)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Json:
         """The object, or 404."""
         return self._require(kind, (namespace, name)).obj
+
+    def row(self, kind: Kind, namespace: str, name: str) -> Stored | None:
+        """The stored version behind `find`."""
+        return self._tables[kind].get((namespace, name))
 
     def find(self, kind: Kind, namespace: str, name: str) -> Json | None:
         """The object, or None."""
@@ -86,31 +95,26 @@ class Storage:
         rows = self._tables[kind].rows(namespace)
         return rows if selection is None else [stored for stored in rows if selection(stored.obj)]
 
-    def create(self, kind: Kind, obj: Mapping[str, Any], *, field_manager: str = "") -> Json:
+    def create(self, kind: Kind, obj: Mapping[str, Any], *, field_manager: str = OWN_MANAGER) -> Json:
         """Store a new object. 409 AlreadyExists, 404 without its namespace, 422 if it is not valid."""
-        del field_manager
-        birth = Birth(uid=self._uid(), created=stamp(self.clock.now()), suffix=self._suffix())
-        new = prepared_for_create(kind, copy(obj), birth)
-        new = self._admitted(kind, new, None)
-        meta = new["metadata"]
-        key: Key = (meta.get("namespace", ""), meta["name"])
-        if kind.namespaced and self._tables[NAMESPACES].get(("", key[0])) is None:
-            raise not_found(NAMESPACES, key[0])
-        if self._tables[kind].get(key) is not None:
-            raise already_exists(kind, key[1])
-        return self._commit(kind, Change.ADDED, new, None).obj
+        writer = self._writer(kind, field_manager, "")
+        return self._create(kind, copy(obj), lambda new: after_update((), None, new, writer))
 
     def update(
-        self, kind: Kind, obj: Mapping[str, Any], *, subresource: str = "", field_manager: str = ""
+        self,
+        kind: Kind,
+        obj: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        field_manager: str = OWN_MANAGER,
     ) -> Json:
         """Replace the object (or its status). 409 Conflict if obj carries another version or uid."""
-        del field_manager
         meta = obj.get("metadata") or {}
         old = self._require(kind, (meta.get("namespace", ""), meta.get("name", "")))
         if kind.custom and not meta.get("resourceVersion"):
             text = "Invalid value: 0x0: must be specified for an update"
             raise invalid(kind, old.key[1], [("metadata.resourceVersion", "FieldValueInvalid", text)])
-        return self._replace(kind, old, copy(obj), subresource)
+        return self._replace(kind, old, copy(obj), self._writer(kind, field_manager, subresource))
 
     def patch(  # noqa: PLR0913 - the parameters of the API's own PATCH
         self,
@@ -121,22 +125,15 @@ class Storage:
         *,
         patch_type: PatchType = PatchType.MERGE,
         subresource: str = "",
-        field_manager: str = "",
+        field_manager: str = OWN_MANAGER,
+        force: Force = Force.NO,
     ) -> Json:
-        """Patch the object (or its status)."""
-        del field_manager
+        """Patch the object (or its status). An apply creates what is not there."""
+        writer, document = self._writer(kind, field_manager, subresource), copy(patch)
+        if patch_type is PatchType.APPLY:
+            return self._apply(kind, (namespace, name), document, writer, force)
         old = self._require(kind, (namespace, name))
-        document = copy(patch)
-        match patch_type:
-            case PatchType.MERGE:
-                new = merge(old.obj, document)
-            case PatchType.JSON:
-                new = json_patch(old.obj, document)
-            case PatchType.STRATEGIC:
-                new = strategic(old.obj, document)
-            case PatchType.APPLY:
-                raise bad_request("apply is not served yet")
-        return self._replace(kind, old, new, subresource)
+        return self._replace(kind, old, patched(old.obj, document, patch_type), writer)
 
     def delete(  # noqa: PLR0913 - metav1.DeleteOptions
         self,
@@ -157,8 +154,8 @@ class Storage:
         _check_deletion(kind, old, uid=uid, resource_version=resource_version)
         todo = deletion(kind, old.obj, now=self.clock.now(), propagation=propagation, grace=grace_seconds)
         if todo.marked is not old.obj:
-            old = self._commit(kind, Change.MODIFIED, todo.marked, old)
-        return self._commit(kind, Change.DELETED, old.obj, old).obj if todo.gone else old.obj
+            old = self._commit(kind, Change.MODIFIED, todo.marked, old, old.owners)
+        return self._commit(kind, Change.DELETED, old.obj, old, old.owners).obj if todo.gone else old.obj
 
     def _require(self, kind: Kind, key: Key) -> Stored:
         stored = self._tables[kind].get(key)
@@ -166,50 +163,84 @@ class Storage:
             raise not_found(kind, key[1])
         return stored
 
-    def _replace(self, kind: Kind, old: Stored, new: Json, subresource: str) -> Json:
-        new = prepared_for_update(kind, old.obj, new, subresource=subresource)
+    def _create(self, kind: Kind, obj: Json, owners: Callable[[Json], Owners]) -> Json:
+        suffix = self._free_suffix(kind, obj.get("metadata") or {})
+        birth = Birth(uid=self._uid(), created=stamp(self.clock.now()), suffix=suffix)
+        new = self._admitted(kind, prepared_for_create(kind, obj, birth), None)
+        meta = new["metadata"]
+        key: Key = (meta.get("namespace", ""), meta["name"])
+        if kind.namespaced and self._tables[NAMESPACES].get(("", key[0])) is None:
+            raise not_found(NAMESPACES, key[0])
+        if self._tables[kind].get(key) is not None:
+            raise already_exists(kind, key[1])
+        return self._commit(kind, Change.ADDED, new, None, owners(new)).obj
+
+    def _apply(self, kind: Kind, key: Key, document: Json, writer: Writer, force: Force) -> Json:
+        old = self._tables[kind].get(key)
+        config = configuration(kind, document, subresource=writer.subresource)
+        if old is None:
+            if writer.subresource:
+                raise not_found(kind, key[1])
+            meta = (document.get("metadata") or {}) | {"name": key[1], "namespace": key[0]}
+            owner = Owner(writer, Operation.APPLY, applied_fields(config))
+            return self._create(kind, config | {"metadata": meta}, lambda _: (owner,))
+        outcome = apply(old.obj, old.owners, config, writer, force=force)
+        meta = {name: document["metadata"][name] for name in _PRECONDITIONS if name in document["metadata"]}
+        new = outcome.obj | {"metadata": outcome.obj["metadata"] | meta}
+        return self._replace(kind, old, new, writer, owners=outcome.owners)
+
+    def _replace(
+        self, kind: Kind, old: Stored, new: Json, writer: Writer, *, owners: Owners | None = None
+    ) -> Json:
+        new = prepared_for_update(kind, old.obj, new, subresource=writer.subresource)
         new = self._admitted(kind, new, old.obj)
-        if new == old.obj:
+        if owners is None:
+            owners = after_update(old.owners, old.obj, new, writer)
+        if new == old.obj and owners is old.owners:
             return old.obj
         if "deletionTimestamp" in new["metadata"] and is_finished(new["metadata"], graceful=kind.graceful):
-            return self._commit(kind, Change.DELETED, old.obj, old).obj
-        return self._commit(kind, Change.MODIFIED, new, old).obj
+            return self._commit(kind, Change.DELETED, old.obj, old, old.owners).obj
+        return self._commit(kind, Change.MODIFIED, new, old, owners).obj
+
+    def _writer(self, kind: Kind, manager: str, subresource: str) -> Writer:
+        return Writer(
+            manager=manager,
+            api_version=kind.api_version,
+            subresource=subresource,
+            time=stamp(self.clock.now()),
+            writes_status=not kind.has_status or kind.status_on_create,
+        )
 
     def _admitted(self, kind: Kind, new: Json, old: Json | None) -> Json:
         for admission in self._admissions[kind]:
             new = admission(new, old)
         return new
 
-    def _commit(self, kind: Kind, change: Change, obj: Json, previous: Stored | None) -> Stored:
+    def _commit(
+        self, kind: Kind, change: Change, obj: Json, previous: Stored | None, owners: Owners
+    ) -> Stored:
         self.rv += 1
-        stored = Stored(restamped(obj, self.rv), self.rv)
+        stored = Stored(sealed(obj, self.rv, owners), self.rv, owners=owners)
         if change is Change.DELETED:
             self._tables[kind].remove(stored.key)
         else:
             self._tables[kind].put(stored)
         event = Event(change, stored, previous)
         self.logs[kind].append(event)
-        self._undelivered.append((kind, event))
-        self._deliver()
+        self._notifier.publish(kind, event)
         return stored
-
-    def _deliver(self) -> None:
-        if self._delivering:
-            return
-        self._delivering = True
-        try:
-            while self._undelivered:
-                kind, event = self._undelivered.popleft()
-                for callback in tuple(self._callbacks[kind]):
-                    callback(event.change, event.stored.obj)
-        finally:
-            self._delivering = False
 
     def _uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
-    def _suffix(self) -> str:
-        return "".join(self._random.choices(_SUFFIX, k=5))
+    def _free_suffix(self, kind: Kind, meta: Json) -> str:
+        if meta.get("name") or not meta.get("generateName"):
+            return ""
+        while True:
+            suffix = "".join(self._random.choices(_SUFFIX, k=5))
+            name = generated_name(meta["generateName"], suffix)
+            if self._tables[kind].get((meta.get("namespace", ""), name)) is None:
+                return suffix
 
 
 def _check_deletion(kind: Kind, stored: Stored, *, uid: str, resource_version: str) -> None:
@@ -218,9 +249,3 @@ def _check_deletion(kind: Kind, stored: Stored, *, uid: str, resource_version: s
         raise uid_conflict(kind, stored.key[1], wanted=uid, found=have)
     if resource_version and resource_version != str(stored.rv):
         raise conflict(kind, stored.key[1])
-
-
-def create_all(storage: Storage, objects: Iterable[tuple[Kind, Json]]) -> None:
-    """Create each, in order."""
-    for kind, obj in objects:
-        storage.create(kind, obj)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from k8s_bridge.sandbox.apiserver.errors import ApiError, bad_request, conflict, invalid, uid_conflict
-from k8s_bridge.sandbox.apiserver.kinds import PODS, Kind
-from k8s_bridge.sandbox.apiserver.records import Json
+from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, bad_request, conflict, invalid, uid_conflict
+from k8s_bridge.sandbox.apiserver.kinds import NAMESPACES, PODS, Kind
 
 _NAME = re.compile(r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
 _NAME_TEXT = (
@@ -25,6 +24,7 @@ _SYSTEM = (
     "deletionGracePeriodSeconds",
     "generateName",
     "namespace",
+    "managedFields",
 )
 _TOP = ("metadata", "status")
 
@@ -38,13 +38,18 @@ class Birth:
     suffix: str
 
 
+def generated_name(prefix: str, suffix: str) -> str:
+    """The name a generateName becomes: 63 characters at most."""
+    return prefix[:58] + suffix
+
+
 def prepared_for_create(kind: Kind, obj: Json, birth: Birth) -> Json:
     """The object as it is first stored (without resourceVersion). 400 or 422 if it cannot be."""
     meta = dict(obj.get("metadata") or {})
     if meta.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = meta["generateName"][:58] + birth.suffix
+        meta["name"] = generated_name(meta["generateName"], birth.suffix)
     for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"):
         meta.pop(key, None)
     meta |= {"uid": birth.uid, "creationTimestamp": birth.created}
@@ -76,6 +81,8 @@ def _check_name(kind: Kind, meta: Json) -> None:
 
 
 def _with_builtin_defaults(kind: Kind, obj: Json) -> Json:
+    if kind is NAMESPACES:
+        return obj | {"status": {"phase": "Active"}}
     if kind is not PODS:
         return obj
     spec = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30} | (obj.get("spec") or {})
