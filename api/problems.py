@@ -49,10 +49,22 @@ def translate(error: ValidationError, *, model: type[BaseModel]) -> tuple[tuple[
     """(path, why, fix) of each single error that validating `model` gave."""
     found = []
     for detail in error.errors(include_url=False):
+        if _only_seems_short(detail):
+            continue
         path = tuple(step for step in detail["loc"] if step != "[key]")
         owner, field = _locate(model, path)
         found.append((path, *_words(detail, owner, field)))
     return tuple(found)
+
+
+def _only_seems_short(detail: ErrorDetails) -> bool:
+    """Pydantic counts valid entries only: a list with one bad entry is then "too short" as well."""
+    given = detail["input"]
+    return (
+        detail["type"] == "too_short"
+        and isinstance(given, list)
+        and len(given) >= detail["ctx"]["min_length"]
+    )
 
 
 def inner_model(annotation: Any) -> type[BaseModel] | None:
