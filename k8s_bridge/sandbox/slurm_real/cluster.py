@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx
 
-from k8s_bridge.sandbox.slurm_real import files, token
+from k8s_bridge.sandbox import slurm_jwt
+from k8s_bridge.sandbox.slurm_real import files
 from k8s_bridge.sandbox.slurm_real import release as releases
 from k8s_bridge.sandbox.slurm_real import slurmd as pods
 from k8s_bridge.sandbox.slurm_real.config import Conf
@@ -89,7 +90,7 @@ class RealSlurm:
     def mint(self, user: str, *, lifetime: int = _DAY) -> str:
         """A token for another user; `lifetime` in seconds, negative for one that has expired."""
         key = (self.world.directory / files.JWT_KEY).read_bytes()
-        return token.mint(key, user=user, issued=int(time.time()), lifetime=lifetime)
+        return slurm_jwt.mint(key, user=user, issued=int(time.time()), lifetime=lifetime)
 
     async def sbatch(self, *args: str, script: str = "", user: str = "root") -> int:
         """Submit by the real sbatch, `script` on its standard input; the job id. Raises CommandFailed."""
