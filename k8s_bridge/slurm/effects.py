@@ -34,7 +34,10 @@ class Rehold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinAndRelease:
-    """Set the constraint expression, read it back, then release. `nodes` is what was seen ready."""
+    """Set the constraint expression, read it back, then release with the text in the same call.
+
+    `nodes` is what was seen ready. The text tells later whose hold a hold is: see predicates.held_by_other.
+    """
 
     job_id: int
     constraints: str

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Capacity
-from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import COMPLETING, Job
 from k8s_bridge.slurm.unit import Deletion, Presence
 
+_NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 _FINAL_HOLDS = frozenset({"JobHeldAdmin", "JobHoldMaxRequeue", "JobLaunchFailure"})
 
 
@@ -89,12 +90,16 @@ def bad_constraints(facts: Facts) -> bool:
 
 
 def held_by_other(facts: Facts) -> bool:
-    """Held although we released it, or held by an admin before we ever touched it."""
+    """Held although we released it, or held by an admin before we ever touched it.
+
+    Our text changes in the same call as our hold, so a held job that still says "Released" was held by
+    somebody else.
+    """
     job = _job(facts)
     if not job.held:
         return False
-    if facts.released_on:
-        return facts.pinned
+    if job.admin_comment.startswith(_NOT_OUR_HOLD):
+        return True
     return facts.unit.jobset is None and job.reason in _FINAL_HOLDS and not facts.ours_by_text
 
 
