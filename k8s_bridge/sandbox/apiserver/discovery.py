@@ -1,4 +1,4 @@
-"""What the server says about itself: version, API groups, resources, and a sketch of its OpenAPI. Data only."""
+"""What the server says about itself: version, API groups, resources, a sketch of its OpenAPI. Data only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as the API server understands it: verb, resource and options out of method, path and query. Pure."""
+"""A request as the API server understands it: verb, resource and options of an HTTP request. Pure."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import msgspec
@@ -30,55 +30,56 @@ class WatchOptions:
 
 
 class Watch:
-    """A running watch; `lines` yields each event as bytes, an empty one as a chance to look at the peer."""
+    """A running watch. Its batches are the events at hand, as lines; slow readers get longer ones."""
 
     def __init__(self, storage: Storage, options: WatchOptions) -> None:
         self._storage = storage
         self._options = options
         self._log: EventLog = storage.logs[options.kind]
         self._wake = asyncio.Event()
-        self._closed = False
+        self.closed = asyncio.Event()
 
     def close(self) -> None:
-        """End the stream at the next event boundary."""
-        self._closed = True
+        """End the stream after the present batch."""
+        self.closed.set()
         self._wake.set()
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """The stream. A position that history has passed ends it with an ERROR event, as the real server does."""
+    async def batches(self) -> AsyncIterator[list[bytes]]:
+        """The stream. If history has passed its position, it ends with an ERROR event."""
         detach = self._log.attach(self._wake)
         try:
-            async for item in self._stream():
-                yield item
+            async for batch in self._stream():
+                yield batch
         except ApiError as error:
-            yield line("ERROR", msgspec.json.encode(error.status()))
+            yield [line("ERROR", msgspec.json.encode(error.status()))]
         finally:
             detach()
 
-    async def _stream(self) -> AsyncIterator[bytes]:
+    async def _stream(self) -> AsyncIterator[list[bytes]]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._options.seconds
-        position, initial = self._begin()
-        for item in initial:
-            yield item
         bookmark_at = loop.time() + BOOKMARK_SECONDS
-        while not self._closed:
+        position, batch = self._begin()
+        while not self.closed.is_set():
             self._wake.clear()
-            events = self._log.since(position)
-            if events is None:
-                raise expired(f"too old resource version: {self._options.rv} ({self._storage.rv})")
-            position += len(events)
-            for event in events:
-                if item := self._line(event):
-                    yield item
-            now = loop.time()
+            batch += self._lines(position)
+            position, now = self._log.end, loop.time()
             if self._options.bookmarks and now >= min(bookmark_at, deadline):
                 bookmark_at = now + BOOKMARK_SECONDS
-                yield self._bookmark()
+                batch.append(self._bookmark())
+            if batch:
+                yield batch
+                batch = []
             if now >= deadline:
                 return
             if position == self._log.end:
                 await self._pause(min(deadline, bookmark_at) - now)
+
+    def _lines(self, position: int) -> list[bytes]:
+        events = self._log.since(position)
+        if events is None:
+            raise expired(f"too old resource version: {self._options.rv} ({self._log.oldest})")
+        return [found for event in events if (found := self._line(event)) is not None]
 
     async def _pause(self, seconds: float) -> None:
         timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
@@ -87,17 +88,15 @@ class Watch:
         finally:
             timer.cancel()
 
-    def _begin(self) -> tuple[int, Iterable[bytes]]:
+    def _begin(self) -> tuple[int, list[bytes]]:
         options = self._options
         if not options.rv:
             rows = self._storage.rows(options.kind, namespace=options.namespace, selection=options.selection)
             return self._log.end, [line(Change.ADDED, row.body) for row in rows]
-        if options.rv > self._storage.rv:
-            raise _too_large(options.rv, self._storage.rv)
         position = self._log.position(options.rv)
         if position is None:
             raise expired(f"too old resource version: {options.rv} ({self._log.oldest})")
-        return position, ()
+        return position, []
 
     def _line(self, event: Event) -> bytes | None:
         options = self._options
@@ -117,9 +116,3 @@ class Watch:
         kind, rv = self._options.kind, str(self._storage.rv)
         obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": {"resourceVersion": rv}}
         return line("BOOKMARK", msgspec.json.encode(obj))
-
-
-def _too_large(wanted: int, have: int) -> ApiError:
-    text = f"Too large resource version: {wanted}, current: {have}"
-    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-    return ApiError(504, "Timeout", text, details={"causes": causes, "retryAfterSeconds": 1})

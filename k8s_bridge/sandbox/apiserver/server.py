@@ -1,0 +1,119 @@
+"""Runs the API server on a loopback port within the present event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import uvicorn
+
+from k8s_bridge.sandbox.apiserver.app import App
+from k8s_bridge.sandbox.apiserver.faults import Faults
+from k8s_bridge.sandbox.apiserver.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """PEM files of the server's certificate and key."""
+
+    certificate: Path
+    key: Path
+
+
+class _Uvicorn(uvicorn.Server):
+    """A uvicorn that leaves the process's signals alone and says when it has started."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
+class ApiServer:
+    """The embedded API server. `async with` runs it; `port` 0 takes a free one, then `url` names it."""
+
+    def __init__(
+        self,
+        storage: Storage | None = None,
+        *,
+        port: int = 0,
+        faults: Faults | None = None,
+        tokens: frozenset[str] = frozenset(),
+        tls: Tls | None = None,
+    ) -> None:
+        self.storage = storage or Storage()
+        self.app = App(self.storage, faults=faults, tokens=tokens)
+        self.tokens = tokens
+        self.tls = tls
+        self._socket = socket.create_server(("127.0.0.1", port), backlog=1024)
+        self._server = _Uvicorn(_config(self.app, tls))
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a trailing slash."""
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    @property
+    def faults(self) -> Faults:
+        """The faults in force; may be changed at any time."""
+        return self.app.faults
+
+    def forget_history(self) -> None:
+        """Compact as etcd does: earlier resourceVersions and continue tokens are answered 410 from now on."""
+        for log in self.storage.logs.values():
+            log.compact()
+        self.app.handlers.pager.expire()
+
+    async def start(self) -> None:
+        """Serve; returns when connections are accepted."""
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        ready = asyncio.create_task(self._server.ready.wait())
+        await asyncio.wait((self._task, ready), return_when=asyncio.FIRST_COMPLETED)
+        if self._task.done():
+            ready.cancel()
+            await self._task
+
+    async def stop(self) -> None:
+        """End all watches, then the server."""
+        self.app.close()
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task
+        self._socket.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+
+def _config(app: App, tls: Tls | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
+    )
