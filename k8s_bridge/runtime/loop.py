@@ -15,6 +15,7 @@ from k8s_bridge.runtime.controller import Controller, Hook, Outcome, Result
 from k8s_bridge.runtime.gate import Gate
 from k8s_bridge.runtime.passes import Hooks, Passes
 from k8s_bridge.runtime.queue import Queue
+from k8s_bridge.runtime.waiting import wait
 
 __all__ = ["Controller", "Loop"]
 
@@ -75,7 +76,7 @@ class Loop(Generic[K, E]):
                 if self._is_open() and self._beat >= self._resync_due:
                     self.resync()
                 self._pump()
-                await self._sleep()
+                await wait(self._wake, seconds=TICK_SECONDS)
         finally:
             await self._finish()
 
@@ -112,12 +113,6 @@ class Loop(Generic[K, E]):
     def blocked(self) -> str:
         """Why nothing is decided now; "" when the gate is open."""
         return self._gate.why
-
-    async def _sleep(self) -> None:
-        timer = asyncio.get_running_loop().call_later(TICK_SECONDS, self._wake.set)
-        await self._wake.wait()
-        timer.cancel()
-        self._wake.clear()
 
     async def _finish(self) -> None:
         self._stopping = True

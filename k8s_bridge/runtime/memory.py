@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 
+from k8s_bridge.runtime.controller import K, Outcome, Result
+
 THRESHOLDS = (50_000, 20, 50)
 
 
@@ -12,7 +14,9 @@ def tune() -> None:
     gc.set_threshold(*THRESHOLDS)
 
 
-def freeze() -> None:
-    """After the first sync: what is there now stays, and is not walked at each collection."""
-    gc.collect()
-    gc.freeze()
+def freeze_when_open(outcome: Outcome[K]) -> None:
+    """Hook of a loop: when its sources are synced, what is there stays and need not be walked again."""
+    if outcome.result is Result.GATE and outcome.state == "open":
+        if not gc.get_freeze_count():
+            gc.collect()
+        gc.freeze()

@@ -151,6 +151,7 @@ class KubeMetrics(Observer):
         self._errors = counter("reflector_errors", "Lists and watches that failed.", "kind")
         self._lists = counter("lists", "Complete listings.", "kind")
         self._dropped = counter("events_dropped", "Kubernetes Events not written.")
+        self._lease_errors = counter("lease_errors", "Failed attempts to take or renew the lease.")
         self._seconds = Histogram(
             "k8s_bridge_kube_request_duration_seconds",
             "One call of the Kubernetes API.",
@@ -180,3 +181,7 @@ class KubeMetrics(Observer):
     def on_event_dropped(self, *, event: Event) -> None:  # noqa: ARG002 - the same
         """Counted."""
         self._dropped.inc()
+
+    def on_lease_error(self, *, error: BridgeError) -> None:  # noqa: ARG002 - the same
+        """Counted."""
+        self._lease_errors.inc()

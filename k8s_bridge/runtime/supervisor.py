@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from k8s_bridge.runtime.backoff import exponential
+from k8s_bridge.runtime.waiting import wait
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
@@ -198,9 +199,7 @@ class _Keeper(Generic[M]):
         seconds = exponential(self._crashes, self._random, first=FIRST_RESTART_SECONDS)
         self._tell(Change.CRASHED, text=f"{error!r}; starting again in {seconds:.1f} s", error=error)
         self._changed.clear()
-        timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
-        await self._changed.wait()
-        timer.cancel()
+        await wait(self._changed, seconds=seconds)
 
     def _tell(self, change: Change, *, text: str = "", error: Exception | None = None) -> None:
         self._report(Report(name=self._name, change=change, text=text, error=error))
