@@ -1,12 +1,13 @@
 """Durations as people write them: Go's compound form with days in front, such as `7d`, `1h30m`, `1.5h`.
 
 The same text is valid in the CRD (a pattern and a CEL bound), in the file and here. Values are timedelta;
-what is finer than a microsecond is dropped.
+what is finer than a microsecond is dropped, and bounds are compared in whole milliseconds, as CEL can.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
@@ -96,8 +97,8 @@ class Duration:
         length = self._length(value)
         if length == _ZERO and self.zero is not None:
             return parse_duration(self.zero)
-        low, high = parse_duration(self.minimum), parse_duration(self.maximum or "36500d")
-        if low <= length <= high:
+        low, high = parse_duration(self.minimum), parse_duration(self.maximum) if self.maximum else _LONGEST
+        if _milliseconds(low) <= _milliseconds(length) <= _milliseconds(high):
             return length
         given, bounds = format_duration(length), self._bounds()
         raise PydanticCustomError(
@@ -134,24 +135,31 @@ class Duration:
         """A string with the pattern, and the bounds as CEL."""
         pattern = PATTERN.replace("^(", "^(|", 1) if self.empty_is_zero else PATTERN
         schema: JsonSchemaValue = {"type": "string", "pattern": pattern, "maxLength": MAX_LENGTH}
-        if self.minimum != "0s" or self.maximum:
-            message = f"must be {self._bounds()}" + (f" (0 means {self.zero})" if self.zero else "")
-            schema["x-kubernetes-validations"] = [{"rule": self._cel(), "message": message}]
+        if rules := list(self._rules()):
+            schema["x-kubernetes-validations"] = rules
         return schema
 
-    def _cel(self) -> str:
-        """The bounds for the API server, whose `duration()` knows no days and no empty text."""
-        length = (
-            "(self.contains('d') ? duration(string(int(self.split('d')[0]) * 24) + 'h') : duration('0s'))"
-            " + (self == '' || self.endsWith('d') ? duration('0s')"
-            " : duration(self.contains('d') ? self.split('d')[1] : self))"
-        )
-        rules = [f"{length} >= duration('{_go(self.minimum)}')"] if self.minimum != "0s" else []
-        rules += [f"{length} <= duration('{_go(self.maximum)}')"] if self.maximum else []
-        bound = " && ".join(rules)
-        return f"{length} == duration('0s') || ({bound})" if self.zero else bound
+    def _rules(self) -> Iterator[dict[str, str]]:
+        """The bounds in CEL, kept to functions whose cost the API server can estimate."""
+        length = _CEL_LENGTH
+        if self.empty_is_zero:
+            length = f"(self == '' ? 0 : {length})"
+        if self.minimum != "0s":
+            unless = f"{length} == 0 || " if self.zero else ""
+            meaning = f" (0 means {self.zero})" if self.zero else ""
+            rule = f"{unless}{length} >= {_milliseconds(parse_duration(self.minimum))}"
+            yield {"rule": rule, "message": f"must be at least {self.minimum}{meaning}"}
+        if self.maximum:
+            rule = f"{length} <= {_milliseconds(parse_duration(self.maximum))}"
+            yield {"rule": rule, "message": f"must be at most {self.maximum}"}
 
 
-def _go(text: str) -> str:
-    """The text in seconds, which Go's parser reads as well."""
-    return f"{parse_duration(text) // timedelta(seconds=1)}s"
+# Milliseconds in CEL, whose duration() knows no days: what stands before "d", plus Go's form behind it.
+_CEL_LENGTH = (
+    "((self.contains('d') ? int(self.substring(0, self.indexOf('d'))) * 86400000 : 0)"
+    " + (self.endsWith('d') ? 0 : duration(self.substring(self.indexOf('d') + 1)).getMilliseconds()))"
+)
+
+
+def _milliseconds(length: timedelta) -> int:
+    return length // timedelta(milliseconds=1)
