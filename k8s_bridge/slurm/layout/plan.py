@@ -12,13 +12,16 @@ from k8s_bridge.slurm.layout.types import Exclusive, Group, Layout, NodeShape, R
 from k8s_bridge.slurm.model import Job
 
 
-def plan(job: Job, *, node_shape: NodeShape | None, exclusive: Exclusive) -> Layout | Refusal:
+def plan(
+    job: Job, *, node_shape: NodeShape | None, exclusive: Exclusive, met: frozenset[str] = frozenset()
+) -> Layout | Refusal:
     """The smallest set of nodes on which Slurm starts `job`, all of which it needs.
 
     A bare -n job is packed into `node_shape`, or into one node where there is none. `exclusive` is the
-    partition's own rule; --exclusive of the job does the same.
+    partition's own rule; --exclusive of the job does the same. `met` names options that this partition meets
+    outside the layout: --switches, where its queue has a topology.
     """
-    refusal = refuse(job)
+    refusal = refuse(job, met=met)
     if refusal is not None:
         return refusal
     try:

@@ -85,9 +85,9 @@ ROWS = (
 )
 
 
-def refuse(job: Job) -> Refusal | None:
-    """The first option of `job` that cannot be met, or None."""
+def refuse(job: Job, *, met: frozenset[str] = frozenset()) -> Refusal | None:
+    """The first option of `job` that cannot be met, or None. Options in `met` are seen to elsewhere."""
     for row in ROWS:
-        if row.shows(job):
+        if row.option not in met and row.shows(job):
             return Refusal(option=row.option, text=row.text)
     return None

@@ -1,0 +1,82 @@
+"""The JobSet of one job, complete and ready to be created."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from k8s_bridge.core import naming
+from k8s_bridge.core.errors import Terminal
+from k8s_bridge.slurm.jobset import metadata
+from k8s_bridge.slurm.jobset.pod import pod_template
+from k8s_bridge.slurm.jobset.policy import Policy
+from k8s_bridge.slurm.jobset.resources import unmapped
+from k8s_bridge.slurm.layout.types import Group, Layout
+from k8s_bridge.slurm.model import Job
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
+_BACKOFF_LIMIT = 6
+"""Pods that may be lost by themselves (slurmd died, pod deleted) until the JobSet fails."""
+_MINUTE = 60
+
+
+def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
+    """The manifest. It is created once and its spec is never applied again.
+
+    `suspend: true` stands for the moment of creation only: from then on Kueue owns the field, and a later
+    apply of this manifest would stop a running job. What changes afterwards (annotations) is patched by
+    itself; another shape means another JobSet. Raises TemplateError, or Terminal for an unmapped GRES.
+    """
+    refusal = unmapped(layout, slurmd=policy.slurmd)
+    if refusal is not None:
+        raise Terminal(refusal.text, reason="GresUnmapped")
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "JobSet",
+        "metadata": _metadata(job, layout, policy),
+        "spec": {
+            "suspend": True,
+            "failurePolicy": {"maxRestarts": 0},
+            "replicatedJobs": [
+                {
+                    "name": f"g{index}",
+                    "replicas": 1,
+                    "template": {"spec": _job_spec(job, layout, group, policy)},
+                }
+                for index, group in enumerate(layout.groups)
+            ],
+        },
+    }
+
+
+def _metadata(job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
+    owners = {"ownerReferences": [dict(owner) for owner in policy.owners]} if policy.owners else {}
+    return {
+        "name": naming.jobset_name(job.job_id, cluster=policy.cluster),
+        "namespace": policy.namespace,
+        "labels": {**metadata.labels(job, policy=policy), **metadata.queue_labels(policy)},
+        "annotations": metadata.first_annotations(job, layout=layout),
+        **owners,
+    }
+
+
+def _job_spec(job: Job, layout: Layout, group: Group, policy: Policy) -> dict[str, Any]:
+    """An Indexed Job. A disruption costs nothing: the pod is replaced, and Slurm has requeued what ran."""
+    deadline = {}
+    if layout.time_limit is not None:
+        deadline = {"activeDeadlineSeconds": layout.time_limit * _MINUTE + policy.deadline_slack}
+    return {
+        "completionMode": "Indexed",
+        "completions": group.count,
+        "parallelism": group.count,
+        "backoffLimit": _BACKOFF_LIMIT,
+        **deadline,
+        "podFailurePolicy": {
+            "rules": [
+                {
+                    "action": "Ignore",
+                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                }
+            ]
+        },
+        "template": pod_template(job, layout=layout, group=group, policy=policy),
+    }

@@ -1,0 +1,71 @@
+"""What a JobSet is made from besides the job and its layout: one frozen value per partition and revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.v1alpha1.partition import PartitionMapping
+from api.v1alpha1.slurmd import Slurmd
+from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.core.rendering import Template, compile_tree
+
+_KILL_WAIT = 300
+"""Seconds from a time limit until its processes are gone for sure: KillWait, epilogs, node clean-up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Everything of a WorkloadMixing that a JobSet depends on."""
+
+    namespace: str
+    mixing: str
+    """Name of the WorkloadMixing."""
+    queue: str
+    priority_class: str
+    slurmd: Slurmd
+    template: Template
+    """Of `{"podTemplate": …, "claims": {name: resourceClaimTemplateName}}`."""
+    cluster: str = ""
+    """Cluster key: part of names when one namespace serves more than one Slurm cluster."""
+    node_selectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Slurm feature -> node labels that pods of such a job require."""
+    required_topology: str = ""
+    """Topology level of jobs with --switches; "" where the queue's flavors have no topology."""
+    preferred_topology: str = ""
+    deadline_slack: int = _KILL_WAIT
+    """Seconds that pods may live beyond the job's time limit: registering, starting, ending."""
+    owners: tuple[Mapping[str, Any], ...] = ()
+    """metadata.ownerReferences of the JobSet."""
+
+
+def policy_of(
+    mixing: WorkloadMixing, *, partition: PartitionMapping, queue: str, priority_class: str, cluster: str = ""
+) -> Policy:
+    """The policy of one partition; `queue` and `priority_class` as its queue rules gave them.
+
+    TemplateError when the partition's pod template cannot be compiled.
+    """
+    spec = mixing.spec
+    topology = partition.topology or spec.topology
+    waiting = spec.provision_timeout + spec.start_timeout
+    return Policy(
+        namespace=mixing.metadata.namespace,
+        mixing=mixing.metadata.name,
+        queue=queue,
+        priority_class=priority_class,
+        slurmd=spec.slurmd,
+        template=compile_template(partition.pod_template, slurmd=spec.slurmd),
+        cluster=cluster,
+        node_selectors={feature.name: feature.node_selector for feature in partition.features},
+        required_topology=topology.required_level,
+        preferred_topology=topology.preferred_level,
+        deadline_slack=int(waiting.total_seconds()) + _KILL_WAIT,
+    )
+
+
+def compile_template(pod_template: Mapping[str, Any], *, slurmd: Slurmd) -> Template:
+    """The operator's part of a pod, compiled once; claim template names are templates as well."""
+    claims = {claim.name: claim.resource_claim_template_name for claim in slurmd.resource_claims}
+    return compile_tree({"podTemplate": pod_template, "claims": claims})
