@@ -11,6 +11,8 @@ from k8s_bridge.slurm.facts import Facts
 FIRST, LONGEST = 10.0, 600.0
 """Seconds: each further time the pause doubles, up to the longest."""
 FACTOR_LIMIT = 6
+PARKED = "QuotaReturned"
+"""The reason that people see; what led to it is in the text (a text of its own reason could be mistaken)."""
 
 
 def is_parked(facts: Facts) -> bool:
@@ -45,13 +47,13 @@ def unpark_when_due(facts: Facts, now: float, ghosts: tuple[Effect, ...]) -> Dec
     text = f"quota given back after {reason} (attempt {count}); asked for again when the pause is over"
     if now < until:
         return Decision(
-            state="", effects=(*ghosts, *deactivate(facts)), reason=reason, text=text, after=until - now
+            state="", effects=(*ghosts, *deactivate(facts)), reason=PARKED, text=text, after=until - now
         )
     if workload is None:
-        return Decision(state="", reason=reason, text=text, after=1.0)
+        return Decision(state="", reason=PARKED, text=text, after=1.0)
     wake = Patch(ref=ObjectRef.to(workload), patch={"spec": {"active": True}})
     unmark = _unmark(facts, count)
-    return Decision(state="", effects=(*ghosts, wake, unmark), reason=reason, text=text)
+    return Decision(state="", effects=(*ghosts, wake, unmark), reason=PARKED, text=text)
 
 
 def _unmark(facts: Facts, count: int) -> Effect:

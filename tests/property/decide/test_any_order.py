@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, with the bridge dying at any effect: nothing forbidden, nothing lost."""
+"""Whatever happens, in any order, with the bridge dying at any effect: nothing forbidden, nothing lost."""
 
 from __future__ import annotations
 

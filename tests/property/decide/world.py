@@ -1,4 +1,4 @@
-"""A small model of one job's world: what Slurm, Kueue and the kubelets may do next, and what effects do to it.
+"""A small model of one job's world: what Slurm, Kueue and kubelets may do, and what effects do to it.
 
 It knows nothing of how decide works. Every method that changes the world is something that really happens.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+import msgspec
 
 from api.views import (
     Condition,
@@ -265,12 +267,15 @@ class World:
                 self._end("CANCELLED")
             case fx.NodesDown(nodes=nodes) | fx.NodesDrain(nodes=nodes) | fx.NodesDelete(nodes=nodes):
                 self._touch_nodes(effect, nodes)
+            case _:
+                self._carry_out_kube(effect)
+
+    def _carry_out_kube(self, effect: kube.KubeEffect) -> None:
+        match effect:
             case kube.Patch():
                 self._patch(effect)
             case kube.Delete():
                 self.jobset_deleted()
-            case kube.Event() | kube.Apply():
-                pass
 
     def _release(self, effect: fx.PinAndRelease) -> None:
         self._must_pend()
@@ -375,8 +380,6 @@ class World:
                 self.nodes[name] = "IDLE"
 
     def _job(self, **changes: object) -> None:
-        import msgspec
-
         assert self.job
         self.job = msgspec.structs.replace(self.job, **changes)
 
