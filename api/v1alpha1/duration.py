@@ -95,7 +95,7 @@ class Duration:
     def parse(self, value: object) -> timedelta:
         """`value` (text, or already a timedelta) within the bounds; a validation error otherwise."""
         length = self._length(value)
-        if length == _ZERO and self.zero is not None:
+        if self.zero is not None and not _milliseconds(length):
             return parse_duration(self.zero)
         low, high = parse_duration(self.minimum), parse_duration(self.maximum) if self.maximum else _LONGEST
         if _milliseconds(low) <= _milliseconds(length) <= _milliseconds(high):

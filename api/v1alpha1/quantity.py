@@ -79,8 +79,15 @@ class _Memory:
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler, /
     ) -> JsonSchemaValue:
-        """A string with the pattern."""
-        return {"type": "string", "pattern": PATTERN, "maxLength": MAX_LENGTH}
+        """A string with the pattern, and the least size as CEL."""
+        rule = "!quantity(self).isLessThan(quantity('1Mi')) || quantity(self).compareTo(quantity('0')) == 0"
+        message = "must be at least 1Mi (a number without unit is bytes)"
+        return {
+            "type": "string",
+            "pattern": PATTERN,
+            "maxLength": MAX_LENGTH,
+            "x-kubernetes-validations": [{"rule": rule, "message": message}],
+        }
 
 
 Memory = Annotated[int, _Memory]

@@ -85,6 +85,26 @@ def test_zero_and_empty_ask_for_the_default_as_in_the_prototype(sample):
     assert parse_workloadmixing(data).spec.failed_job_set_retention == timedelta()
 
 
+@pytest.mark.parametrize(
+    ("retention", "fits"),
+    [
+        ("7d", True),
+        ("6d23h60m", True),
+        ("168h0.9ms", True),
+        ("7d1ms", False),
+        ("168h1ms", False),
+        ("8d", False),
+    ],
+)
+def test_bounds_are_compared_in_milliseconds_as_the_api_server_does(sample, retention, fits):
+    data = sample("prototype-minimal")
+    data["spec"]["failedJobSetRetention"] = retention
+    if fits:
+        assert parse_workloadmixing(data)
+    else:
+        assert list(problems(data)) == ["spec.failedJobSetRetention"]
+
+
 def test_what_is_written_reads_back_the_same(sample):
     mixing = parse_workloadmixing(sample("everything"))
     assert parse_workloadmixing(mixing.document()) == mixing
