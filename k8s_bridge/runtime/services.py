@@ -44,8 +44,8 @@ class Nudges:
 class Services:
     """Shared by all bridges.
 
-    A bridge adds itself to `health`, `units`, `nudges` and `metrics.gauges` under its `namespace/name` when it
-    runs, and removes itself when it ends.
+    A running bridge adds itself to `health`, `units`, `nudges` and `metrics.gauges` under its
+    `namespace/name`, and removes itself when it ends.
     """
 
     settings: Settings

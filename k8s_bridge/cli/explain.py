@@ -1,0 +1,33 @@
+"""`k8s-bridge explain JOB`: where one unit stands, on what facts, and what happens next."""
+
+from __future__ import annotations
+
+import time
+
+import click
+from rich.console import Console
+
+from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
+from k8s_bridge.cli.remote import Remote, address_option
+from k8s_bridge.cli.tables import render_detail
+
+
+@click.command(epilog=EXIT_HELP)
+@click.argument("job")
+@address_option
+@output_option
+def explain(*, job: str, address: str, form: str | None) -> None:
+    """Explain JOB (a Slurm job id such as 42, 42_3 or 42+1): its state, the facts, the next step."""
+    details = Remote(address).unit(job)
+    if not details:
+        fail(
+            f"job {job} is not known to the bridge at {address}. Either it is over, or its partition is not\n"
+            f"among the partitionMappings: `scontrol show job {job}` and `k8s-bridge top` tell.",
+            code=Exit.UNKNOWN_UNIT,
+        )
+    if form is not None:
+        emit(details, form)
+        return
+    console = Console()
+    for detail in details:
+        console.print(render_detail(detail, now=time.time()))

@@ -1,0 +1,32 @@
+"""The entry point: `k8s-bridge` and its commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from k8s_bridge.cli.crd import crd
+from k8s_bridge.cli.explain import explain
+from k8s_bridge.cli.output import EXIT_HELP
+from k8s_bridge.cli.run import make_run
+from k8s_bridge.cli.top import top
+from k8s_bridge.runtime.services import BridgeFactory
+
+
+@click.group(epilog=EXIT_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="k8s-bridge")
+def main() -> None:
+    """Kueue as the single admission authority for Slurm jobs and everything else in the cluster."""
+
+
+def slurm_bridge() -> BridgeFactory:
+    """The factory of Slurm bridges; imported when it is needed, so that `top` starts at once."""
+    factory: BridgeFactory = import_module("k8s_bridge.slurm.bridge").create
+    return factory
+
+
+main.add_command(make_run(slurm_bridge))
+main.add_command(top)
+main.add_command(explain)
+main.add_command(crd)

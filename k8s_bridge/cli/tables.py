@@ -1,0 +1,137 @@
+"""How units look on a terminal: the one rendering that `top`, `explain` and `demo` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from k8s_bridge.runtime.units import UnitDetail, UnitRow
+
+__all__ = ["UnitDetail", "UnitRow", "age", "render_detail", "render_units", "sort_units"]
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_NODES_SHOWN = 3
+
+_STYLES = {
+    "HELD": "cyan",
+    "QUEUED": "yellow",
+    "ADMITTED": "blue",
+    "READY": "blue",
+    "RELEASED": "blue",
+    "RUNNING": "green",
+    "EVICTED": "magenta",
+    "LOST": "red",
+    "REFUSED": "red",
+    "FAILED": "red",
+    "DRAINING": "dim",
+    "DONE": "dim",
+}
+_ORDER = {state: place for place, state in enumerate(("RUNNING", "RELEASED", "READY", "ADMITTED", "QUEUED"))}
+
+
+def age(seconds: float) -> str:
+    """`45s`, `12m`, `3h05m`, `2d04h`: two units at most, so that a column stays narrow."""
+    total = max(0, int(seconds))
+    if total < _MINUTE:
+        return f"{total}s"
+    if total < _HOUR:
+        return f"{total // _MINUTE}m"
+    if total < _DAY:
+        return f"{total // _HOUR}h{total % _HOUR // _MINUTE:02d}m"
+    return f"{total // _DAY}d{total % _DAY // _HOUR:02d}h"
+
+
+def sort_units(rows: Iterable[UnitRow]) -> list[UnitRow]:
+    """What runs first, then what is next; within a state by priority, then by how long it has been so."""
+    return sorted(
+        rows,
+        key=lambda row: (_ORDER.get(row.state, len(_ORDER)), -(row.priority or 0), row.since, row.name),
+    )
+
+
+def render_units(rows: Sequence[UnitRow], *, now: float, title: str = "") -> RenderableType:
+    """All rows as a table, with a line that sums them up. `now` is Unix seconds."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    columns = [column for column, cell in _CELLS.items() if column in _ALWAYS or any(map(cell, rows))]
+    for column in columns:
+        justify: Literal["right", "left"] = "right" if column in _RIGHT else "left"
+        table.add_column(column, justify=justify, no_wrap=column != "WAITS FOR", overflow="ellipsis")
+    for row in rows:
+        table.add_row(*(_styled(row, column, now) for column in columns))
+    return Group(table, Text(_summary(rows), style="dim"))
+
+
+def render_detail(detail: UnitDetail, *, now: float) -> RenderableType:
+    """One unit in full: its row, the facts it rests on, what happens next."""
+    row = detail.row
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(row.kind), Text(row.name))
+    grid.add_row("State", _state(row) + Text(f"  for {age(now - row.since)}" if row.since else ""))
+    if row.text or row.reason:
+        grid.add_row("Why", Text(f"{row.text} ({row.reason})" if row.reason else row.text))
+    if detail.next_step:
+        grid.add_row("Next", Text(detail.next_step))
+    for name, value in (*_own_facts(row), *detail.facts.items()):
+        if value:
+            grid.add_row(Text(name), Text(value))
+    return grid
+
+
+def _own_facts(row: UnitRow) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Partition", row.partition),
+        ("User", row.user),
+        ("Queue", row.queue),
+        ("Priority", "" if row.priority is None else str(row.priority)),
+        ("Nodes", ", ".join(row.nodes)),
+        ("WorkloadMixing", row.workloadmixing),
+    )
+
+
+_CELLS: Mapping[str, Callable[[UnitRow], str]] = {
+    "KIND": lambda row: row.kind,
+    "NAME": lambda row: row.name,
+    "PARTITION": lambda row: row.partition,
+    "USER": lambda row: row.user,
+    "QUEUE": lambda row: row.queue,
+    "PRIO": lambda row: "" if row.priority is None else str(row.priority),
+    "STATE": lambda row: row.state,
+    "AGE": lambda row: "" if not row.since else "known",
+    "NODES": lambda row: _nodes(row.nodes),
+    "WAITS FOR": lambda row: row.text or row.reason,
+}
+_ALWAYS = frozenset({"KIND", "NAME", "QUEUE", "STATE", "AGE"})
+_RIGHT = frozenset({"PRIO", "AGE"})
+
+
+def _styled(row: UnitRow, column: str, now: float) -> Text:
+    """Never markup: names and texts are what users wrote."""
+    if column == "STATE":
+        return _state(row)
+    if column == "AGE":
+        return Text(age(now - row.since) if row.since else "-")
+    return Text(_CELLS[column](row) or "-")
+
+
+def _state(row: UnitRow) -> Text:
+    return Text(row.state, style=_STYLES.get(row.state, ""))
+
+
+def _nodes(nodes: Sequence[str]) -> str:
+    shown = ",".join(nodes[:_NODES_SHOWN])
+    return f"{shown} +{len(nodes) - _NODES_SHOWN}" if len(nodes) > _NODES_SHOWN else shown
+
+
+def _summary(rows: Sequence[UnitRow]) -> str:
+    if not rows:
+        return "Nothing to show: no unit is known."
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.state] = counts.get(row.state, 0) + 1
+    return f"{len(rows)} units: " + ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))

@@ -1,0 +1,55 @@
+"""`k8s-bridge top`: every unit, and what each waits for."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+
+import click
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from k8s_bridge.cli.output import EXIT_HELP, emit, output_option
+from k8s_bridge.cli.remote import Remote, address_option
+from k8s_bridge.cli.tables import UnitRow, render_units, sort_units
+
+
+@click.command(epilog=EXIT_HELP)
+@address_option
+@output_option
+@click.option("--once", is_flag=True, help="Print once and end, instead of refreshing.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=1.0,
+    show_default=True,
+    help="Seconds between looks.",
+)
+@click.option("--partition", default="", help="Only units of this Slurm partition.")
+@click.option("--user", default="", help="Only units of this user.")
+def top(  # noqa: PLR0913 - one argument for each option
+    *, address: str, form: str | None, once: bool, interval: float, partition: str, user: str
+) -> None:
+    """Show all units live: state, age, and what each waits for and why."""
+    remote, console = Remote(address), Console()
+
+    def rows() -> list[UnitRow]:
+        everything = remote.units()
+        ours = (r for r in everything if partition in ("", r.partition) and user in ("", r.user))
+        return sort_units(ours)
+
+    if form is not None:
+        emit(rows(), form)
+    elif once or not console.is_terminal:
+        console.print(render_units(rows(), now=time.time()))
+    else:
+        _live(console, lambda: render_units(rows(), now=time.time(), title=address), seconds=interval)
+
+
+def _live(console: Console, draw: Callable[[], RenderableType], *, seconds: float) -> None:
+    """Draw again every `seconds` until the user has seen enough."""
+    with contextlib.suppress(KeyboardInterrupt), Live(draw(), console=console, auto_refresh=False) as live:
+        while True:
+            time.sleep(seconds)
+            live.update(draw(), refresh=True)
