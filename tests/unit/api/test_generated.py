@@ -17,7 +17,12 @@ def test_committed_files_are_what_the_models_say(path):
     assert path.read_text(encoding="utf-8") == generate.outputs()[path], STALE
 
 
-def test_writing_again_changes_nothing(capsys):
+def test_only_what_differs_is_written_and_named(tmp_path, monkeypatch, capsys):
+    stale, fresh = tmp_path / "made" / "stale", tmp_path / "fresh"
+    fresh.write_text("right")
+    monkeypatch.setattr(generate, "outputs", lambda: {stale: "new", fresh: "right"})
+    generate.main()
+    assert (stale.read_text(), capsys.readouterr().out) == ("new", "wrote stale\n")
     generate.main()
     assert capsys.readouterr().out == ""
 
