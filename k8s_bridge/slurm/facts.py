@@ -6,7 +6,6 @@ Node names are pod names, so an old generation can never be mistaken for the new
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from api.views import Pod
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
 from k8s_bridge.slurm.hostlist import expand
+from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.unit import Unit
 
@@ -123,6 +123,11 @@ class Facts:
         return bool(self.unit.job) and is_pinned(self._job.features, self.feature)
 
     @cached_property
+    def user_constraints(self) -> str:
+        """The constraint expression as the user wants it, without our feature."""
+        return user_expression(self._job.features, job_id=self.unit.job_id)
+
+    @cached_property
     def released_on(self) -> str:
         """The uid of the Workload that we recorded at release; "" while we hold the job."""
         return self.annotations.get(naming.RELEASED_ON, "")
@@ -199,14 +204,6 @@ def same_identity(anchor: str, job: Job) -> bool:
 def pin(constraints: str, feature: str) -> str:
     """The user's constraint expression joined with our feature."""
     return f"({constraints})&{feature}" if constraints else feature
-
-
-def unpin(constraints: str, feature: str) -> str:
-    """The user's own expression out of a pinned one."""
-    if constraints == feature:
-        return ""
-    match = re.fullmatch(rf"\((.*)\)&{re.escape(feature)}", constraints)
-    return match.group(1) if match else constraints
 
 
 def is_pinned(constraints: str, feature: str) -> bool:

@@ -56,7 +56,7 @@ class Observer:
         self._place(job, route, jobset)
         return Unit(
             job_id=job_id,
-            presence=self._presence(job_id, job),
+            presence=self.presence(job_id),
             job=job,
             jobset=jobset,
             workload=self._workload(jobset),
@@ -71,8 +71,8 @@ class Observer:
             seen=self.seen.get(job_id),
         )
 
-    def remember(self, unit: Unit, state: State, *, now: float, spoke: bool = False) -> None:
-        """Note the state that a unit is in, since when, and when it was last told of it."""
+    def remember(self, unit: Unit, state: State, *, now: float) -> None:
+        """Note the state that a unit is in, and since when."""
         if state in {State.DONE, State.FOREIGN} and unit.jobset is None:
             self.forget(unit.job_id)
             return
@@ -82,7 +82,12 @@ class Observer:
         elif seen.state is not state:
             seen = replace(seen, state=state, since=_began(unit, state, now))
             seen = _failed_again(seen, now) if state is State.FAILED else seen
-        self.seen[unit.job_id] = replace(seen, text_at=now) if spoke else seen
+        self.seen[unit.job_id] = seen
+
+    def spoke(self, job_id: int, now: float) -> None:
+        """A text was written to the job."""
+        if job_id in self.seen:
+            self.seen[job_id] = replace(self.seen[job_id], text_at=now)
 
     def forget(self, job_id: int) -> None:
         """Nothing of the unit is left."""
@@ -128,8 +133,9 @@ class Observer:
         alive = [w for w in found if w.metadata.deletion_timestamp is None]
         return max(alive or found, key=lambda w: w.metadata.resource_version, default=None)
 
-    def _presence(self, job_id: int, job: Job | None) -> Presence:
-        if job is not None:
+    def presence(self, job_id: int) -> Presence:
+        """What Slurm last said of the job id."""
+        if str(job_id) in self._tables.jobs:
             self._gone.discard(job_id)
             return Presence.PRESENT
         return Presence.GONE if job_id in self._gone else Presence.UNKNOWN

@@ -50,6 +50,10 @@ class Tables:
         self.pods.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
         self.workloads.subscribe(lambda delta: _each(delta, self._jobs_of_workload, touched))
 
+    def job_of(self, jobset: JobSet) -> Iterator[int]:
+        """The job id on a JobSet's label, if there is one."""
+        return _int(_job_label(jobset))
+
     def _jobs_of_workload(self, workload: Workload) -> Iterator[int]:
         for uid in _owners(workload):
             for jobset in self.jobsets.by(UID, uid):

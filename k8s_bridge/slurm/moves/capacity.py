@@ -5,7 +5,7 @@ from __future__ import annotations
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm import parking
 from k8s_bridge.slurm.effects import NodesDrain, PinAndRelease
-from k8s_bridge.slurm.facts import Facts, pin, provisioning_trouble, unpin
+from k8s_bridge.slurm.facts import Facts, pin, provisioning_trouble
 from k8s_bridge.slurm.moves.common import (
     Verdict,
     delete_ghosts,
@@ -51,10 +51,9 @@ def report_trespass(facts: Facts, now: float) -> Verdict:
 def release(facts: Facts, now: float) -> Verdict:
     """Everything is there: old records away, pin, read back, release, record."""
     job = job_of(facts)
-    user = unpin(job.features, facts.feature)
     go = PinAndRelease(
         job_id=job.job_id,
-        constraints=pin(user, facts.feature),
+        constraints=pin(facts.user_constraints, facts.feature),
         nodes=facts.ready,
         text=say("Released", f"on {', '.join(facts.ready)}"),
     )

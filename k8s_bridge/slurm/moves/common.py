@@ -6,7 +6,7 @@ from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete, ObjectRef, Patch
 from k8s_bridge.slurm.effects import Cancel, Effect, NodesDelete, NodesDown, Rehold
-from k8s_bridge.slurm.facts import Facts, unpin
+from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import Partition, State
@@ -42,13 +42,10 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
     if facts.requeues >= limit:
         text = say("RequeueLimit", f"requeued {limit} times; {why}")
         return verdict(Cancel(job_id=job_id, text=text), reason="RequeueLimit", text=text)
-    job = job_of(facts)
     effects: list[Effect] = []
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
-        effects.append(
-            Rehold(job_id=job_id, constraints=unpin(job.features, facts.feature), text=say("Requeued", why))
-        )
+        effects.append(Rehold(job_id=job_id, constraints=facts.user_constraints, text=say("Requeued", why)))
         effects.append(NodesDelete(nodes=nodes))
     return verdict(*effects, *forget_release(facts), reason="Requeued", text=why, after=LOOK_AGAIN)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from k8s_bridge.slurm import parking
 from k8s_bridge.slurm.effects import Rehold
-from k8s_bridge.slurm.facts import Facts, unpin
+from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.moves.common import (
     HOLD_GRACE,
     LOOK_AGAIN,
@@ -26,7 +26,7 @@ def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
     job = job_of(facts)
     text = say("Requeued", "capacity is gone; waiting for new capacity")
-    hold = Rehold(job_id=job.job_id, constraints=unpin(job.features, facts.feature), text=text)
+    hold = Rehold(job_id=job.job_id, constraints=facts.user_constraints, text=text)
     return verdict(hold, *delete_ghosts(facts), *forget_release(facts), reason="Requeued", after=LOOK_AGAIN)
 
 

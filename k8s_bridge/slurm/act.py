@@ -1,0 +1,191 @@
+"""Carries out the effects of the Slurm bridge: one `match`, every branch idempotent. It never decides.
+
+What an answer tells is put into the tables at once, so that the next decision sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+import msgspec
+
+from api.views import JobSet, Object, Workload
+from k8s_bridge.core import naming
+from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
+from k8s_bridge.core.errors import Conflict, Missing, Terminal
+from k8s_bridge.kube.errors import AlreadyExists
+from k8s_bridge.kube.events import EventRecorder
+from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.slurm.client.port import SlurmPort
+from k8s_bridge.slurm.client.update import Hold, JobUpdate, NodeState
+from k8s_bridge.slurm.effects import (
+    Cancel,
+    CreateJobSet,
+    Effect,
+    NodesDelete,
+    NodesDown,
+    NodesDrain,
+    PinAndRelease,
+    Rehold,
+    SetText,
+    SlurmEffect,
+    TakeHold,
+)
+from k8s_bridge.slurm.facts import TEXT_PREFIX
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.tables import Tables
+
+Render = Callable[[int], Mapping[str, Any]]
+"""The manifest of a job's JobSet, from what is in the tables now. Raises Terminal or Conflict."""
+
+NAME_TAKEN = "NameTaken"
+_NOW = 0
+
+
+class Actor:
+    """The only place of the Slurm bridge that writes."""
+
+    def __init__(  # noqa: PLR0913  # its collaborators, by keyword
+        self,
+        *,
+        kube: KubeClient,
+        slurm: SlurmPort,
+        events: EventRecorder,
+        tables: Tables,
+        render: Render,
+        clock: Callable[[], float],
+    ) -> None:
+        self._kube = kube
+        self._slurm = slurm
+        self._events = events
+        self._tables = tables
+        self._render = render
+        self._clock = clock
+
+    async def act(self, effect: Effect) -> None:
+        """Carry out one effect; raises Retry, Conflict or Terminal."""
+        match effect:
+            case CreateJobSet():
+                await self._create(effect)
+            case Apply() | Patch() | Delete() | Event():
+                await self._on_kube(effect)
+            case _:
+                await self._on_slurm(effect)
+
+    async def _on_kube(self, effect: KubeEffect) -> None:
+        match effect:
+            case Patch(ref=ref):
+                self._note(ref, await self._kube.patch(effect))
+            case Apply(ref=ref):
+                self._note(ref, await self._kube.apply(effect))
+            case Delete():
+                await self._kube.delete(effect)
+            case Event():
+                await self._events.emit(effect, now=datetime.fromtimestamp(self._clock(), UTC))
+            case _:
+                assert_never(effect)
+
+    async def _on_slurm(self, effect: SlurmEffect) -> None:
+        match effect:
+            case TakeHold(job_id=job_id, text=text):
+                await self._update(job_id, JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text)))
+            case Rehold():
+                await self._rehold(effect)
+            case PinAndRelease():
+                await self._release(effect)
+            case SetText(job_id=job_id, text=text):
+                await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
+            case Cancel(job_id=job_id, text=text):
+                await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
+                await self._slurm.cancel(job_id)
+            case NodesDown(nodes=nodes, reason=reason):
+                await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
+            case NodesDrain(nodes=nodes, reason=reason):
+                await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
+            case NodesDelete(nodes=nodes):
+                await self._delete_nodes(nodes)
+            case _:
+                assert_never(effect)
+
+    async def _create(self, effect: CreateJobSet) -> None:
+        manifest = self._render(effect.job_id)
+        meta = manifest["metadata"]
+        ref = ObjectRef(
+            api_version=manifest["apiVersion"],
+            kind=JobSet.KIND,
+            plural=JobSet.GVR[2],
+            namespace=meta["namespace"],
+            name=meta["name"],
+        )
+        try:
+            self._note(ref, await self._kube.create(ref, manifest=manifest))
+        except AlreadyExists as error:
+            await self._explain_existing(ref, manifest, error)
+
+    async def _explain_existing(
+        self, ref: ObjectRef, manifest: Mapping[str, Any], error: AlreadyExists
+    ) -> None:
+        """Ours from before (the watch will show it), or somebody else's: then never touch it."""
+        there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
+        ours: Mapping[str, str] = manifest["metadata"]["labels"]
+        if any(there.metadata.labels.get(key) != value for key, value in _own(ours).items()):
+            raise Terminal(f"JobSet {there.key} exists and is not ours", reason=NAME_TAKEN) from error
+        self._tables.jobsets.upsert(there)
+
+    async def _rehold(self, effect: Rehold) -> None:
+        """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way."""
+        await self._update(
+            effect.job_id, JobUpdate(hold=Hold.TAKE, **self._texts(effect.job_id, effect.text))
+        )
+        await self._update(effect.job_id, JobUpdate(constraints=effect.constraints))
+
+    async def _release(self, effect: PinAndRelease) -> None:
+        job = self._tables.jobs.get(str(effect.job_id))
+        if job is None or job.features != effect.constraints:
+            await self._update(effect.job_id, JobUpdate(constraints=effect.constraints))
+        there = await self._read(effect.job_id)
+        if not (there.pending and there.held and there.features == effect.constraints):
+            raise Conflict(f"job {effect.job_id} is not as it was pinned")
+        begin = _NOW if there.restart_count else None
+        await self._update(
+            effect.job_id,
+            JobUpdate(hold=Hold.RELEASE, begin_time=begin, **self._texts(effect.job_id, effect.text)),
+        )
+
+    async def _delete_nodes(self, nodes: tuple[str, ...]) -> None:
+        for name in nodes:
+            await self._slurm.delete_node(name)
+            self._tables.nodes.remove(name)
+
+    async def _update(self, job_id: int, update: JobUpdate) -> None:
+        try:
+            await self._slurm.update_job(job_id, update)
+        except Missing as error:
+            raise Conflict(f"job {job_id} is gone") from error
+
+    async def _read(self, job_id: int) -> Job:
+        try:
+            return await self._slurm.job(job_id)
+        except Missing as error:
+            raise Conflict(f"job {job_id} is gone") from error
+
+    def _texts(self, job_id: int, text: str) -> dict[str, Any]:
+        """The user's own comment is kept: ours goes there only if the field is empty or ours already."""
+        job = self._tables.jobs.get(str(job_id))
+        free = job is not None and (not job.comment or job.comment.startswith(TEXT_PREFIX))
+        return {"admin_comment": text, "comment": text if free else None}
+
+    def _note(self, ref: ObjectRef, answer: bytes) -> None:
+        views: dict[str, tuple[type[Object], Any]] = {
+            JobSet.KIND: (JobSet, self._tables.jobsets),
+            Workload.KIND: (Workload, self._tables.workloads),
+        }
+        if ref.kind in views:
+            view, table = views[ref.kind]
+            table.upsert(msgspec.json.decode(answer, type=view))
+
+
+def _own(labels: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: labels[key] for key in (naming.MANAGED_BY, naming.WORKLOADMIXING, naming.SLURM_JOB_ID)}

@@ -1,0 +1,219 @@
+"""The Slurm bridge as the loop sees it: units in, decisions out, effects carried out and noted.
+
+Joins observer, table and actor; owns no connection. After a write to Slurm a unit is not decided again until
+a poll that began later has ended, so that no decision rests on what the write has changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, get_args
+
+from k8s_bridge.core.decision import Decision
+from k8s_bridge.core.errors import Terminal
+from k8s_bridge.runtime.controller import Outcome, Result
+from k8s_bridge.slurm.act import NAME_TAKEN
+from k8s_bridge.slurm.decide import decide
+from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
+from k8s_bridge.slurm.guard import Guard
+from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.stages import Stages
+from k8s_bridge.slurm.tables import Tables
+from k8s_bridge.slurm.unit import Deletion, Presence, State, Unit
+
+_SPOKEN = frozenset({"Event", "SetText"})
+_FAST = frozenset(
+    {
+        State.ADMITTED,
+        State.READY,
+        State.RELEASED,
+        State.EVICTED,
+        State.LOST,
+        State.COMPLETING,
+        State.DRAINING,
+        State.UNKNOWN,
+    }
+)
+_FOLLOWED = _FAST | {
+    State.QUEUED,
+    State.PARKED,
+    State.HELD_BY_OTHER,
+    State.TRESPASS,
+    State.FAILED,
+    State.RESIZED,
+}
+_SLURM_EFFECTS = get_args(SlurmEffect)
+
+
+class Acting(Protocol):
+    """What carries effects out."""
+
+    async def act(self, effect: Effect) -> None:
+        """Carry out one effect; raises Retry, Conflict or Terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """The last verdict on a unit, for people."""
+
+    state: State
+    reason: str
+    text: str
+    since: float
+
+
+class SlurmController:
+    """Implements runtime.controller.Controller for job ids."""
+
+    def __init__(  # noqa: PLR0913  # its collaborators, by keyword
+        self,
+        *,
+        name: str,
+        tables: Tables,
+        observer: Observer,
+        actor: Acting,
+        stages: Stages,
+        blocked: Callable[[], str],
+        monotonic: Callable[[], float],
+        clock: Callable[[], float],
+    ) -> None:
+        self.name = name
+        self.said: dict[int, Said] = {}
+        self.states: Counter[State] = Counter()
+        self._tables = tables
+        self._observer = observer
+        self._actor = actor
+        self._stages = stages
+        self._blocked = blocked
+        self._monotonic = monotonic
+        self._clock = clock
+        self._guard = Guard()
+        self._decided: dict[int, float] = {}
+        self._wrote: dict[int, float] = {}
+        self._poll_started = float("-inf")
+        self._again: Callable[[int], None] = lambda _: None
+
+    def on_again(self, again: Callable[[int], None]) -> None:
+        """Call `again` with each unit that must be looked at although none of its rows changed."""
+        self._again = again
+
+    def blocked(self) -> str:
+        """Why nothing may be decided now."""
+        return self._blocked()
+
+    def keys(self) -> Iterable[int]:
+        """Every job id that any source knows of."""
+        return self._tables.keys() | self.said.keys()
+
+    def followed(self) -> set[int]:
+        """Ids of jobs that the bridge works on right now: their records must be fresh."""
+        return {job_id for job_id, said in self.said.items() if said.state in _FOLLOWED} | self._wrote.keys()
+
+    @property
+    def moving(self) -> bool:
+        """Whether any unit waits for what only Slurm can tell."""
+        return bool(self._wrote) or any(self.states[state] for state in _FAST)
+
+    def polled(self, *, started: float) -> None:
+        """A poll that began at `started` (monotonic) has ended well."""
+        self._poll_started = started
+        self._judge()
+        for job_id in [j for j, at in self._wrote.items() if at < started]:
+            del self._wrote[job_id]
+            self._again(job_id)
+
+    def missing(self, job_id: int) -> None:
+        """Slurm said "invalid job id"."""
+        self._observer.gone(job_id)
+        self._again(job_id)
+
+    def decide(self, key: int, now: float) -> Decision[Effect] | None:
+        """The verdict on one unit; None until Slurm was read again after our last write."""
+        if key in self._wrote:
+            return None
+        unit = self._observer.unit(key)
+        decision = decide(unit, now=now)
+        self._decided[key] = now
+        self._remember(unit, decision, now)
+        return decision
+
+    def current(self, key: int, effect: Effect) -> bool:
+        """Decide again on what is known now: the effect must still be wanted."""
+        if type(effect).__name__ in _SPOKEN:
+            return True
+        again = decide(self._observer.unit(key), now=self._decided.get(key, self._clock()))
+        return effect in again.effects
+
+    async def act(self, key: int, effect: Effect) -> None:
+        """Carry out one effect, and note a write to Slurm even if it failed: it may have worked."""
+        try:
+            await self._actor.act(effect)
+        finally:
+            if isinstance(effect, _SLURM_EFFECTS):
+                self._wrote[key] = self._monotonic()
+
+    def observe_outcome(self, outcome: Outcome[int]) -> None:
+        """Note what people were told, names that are taken, and when JobSets were made."""
+        if outcome.key is None:
+            return
+        if outcome.effect == CreateJobSet.__name__:
+            self._noted_creation(outcome)
+        if outcome.effect == "SetText" and outcome.result is Result.DONE:
+            self._observer.spoke(outcome.key, self._clock())
+
+    def _noted_creation(self, outcome: Outcome[int]) -> None:
+        key = outcome.key
+        if key is None:
+            return
+        if outcome.result is Result.DONE:
+            self._stages.created(key, self._clock())
+        elif isinstance(outcome.error, Terminal) and outcome.error.reason == NAME_TAKEN:
+            self._observer.name_taken(key)
+
+    def _remember(self, unit: Unit, decision: Decision[Effect], now: float) -> None:
+        state, before = State(decision.state), self.said.get(unit.job_id)
+        self._observer.remember(unit, state, now=now)
+        self._observer.settle(unit, state)
+        if before is None or before.state is not state:
+            self._stages.entered(unit.job_id, state, now)
+            self._count(before.state if before else None, state)
+        if unit.job_id not in self._observer.seen:
+            self.said.pop(unit.job_id, None)
+            self._decided.pop(unit.job_id, None)
+            self.states[state] -= 1
+        else:
+            since = before.since if before and before.state is state else now
+            self.said[unit.job_id] = Said(
+                state=state, reason=decision.reason, text=decision.text, since=since
+            )
+        for job_id in self._observer.turns.next():
+            if job_id != unit.job_id and self._waits(job_id):
+                self._again(job_id)
+
+    def _waits(self, job_id: int) -> bool:
+        said = self.said.get(job_id)
+        return said is not None and said.state is State.TURN
+
+    def _count(self, before: State | None, after: State) -> None:
+        if before is not None:
+            self.states[before] -= 1
+        self.states[after] += 1
+
+    def _judge(self) -> None:
+        owned = [int(key) for key in self._job_ids()]
+        gone = sum(1 for job_id in owned if self._observer.presence(job_id) is Presence.GONE)
+        verdict = self._guard.judge(gone=gone, owned=len(owned), now=self._clock())
+        if verdict is not self._observer.deletion:
+            self._observer.deletion = verdict
+            for job_id in owned:
+                self._again(job_id)
+
+    def _job_ids(self) -> Iterable[int]:
+        return (job_id for jobset in self._tables.jobsets.values() for job_id in self._tables.job_of(jobset))
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the mass-action guard refuses deletions now."""
+        return self._observer.deletion is Deletion.REFUSED

@@ -1,0 +1,61 @@
+"""From a job and its route to a layout and to a JobSet manifest: layout, GRES mapping and templates joined.
+
+Pure results of the spec's revision; policies are compiled once per route.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from k8s_bridge.slurm.jobset import render_jobset
+from k8s_bridge.slurm.jobset.policy import Policy, policy_of
+from k8s_bridge.slurm.jobset.resources import unmapped
+from k8s_bridge.slurm.layout import plan
+from k8s_bridge.slurm.layout.digest import digest
+from k8s_bridge.slurm.layout.types import Exclusive, Layout, NodeShape, Refusal
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.policy import Policies, Route
+
+
+class Planner:
+    """Plans and renders for one revision of one WorkloadMixing."""
+
+    def __init__(self, policies: Policies, *, cluster: str = "") -> None:
+        self._policies = policies
+        self._cluster = cluster
+        self._compiled: dict[tuple[str, str, str], Policy] = {}
+        for mapping in policies.mixing.spec.partition_mappings:
+            self.policy(Route(mapping=mapping, queue="", priority_class=""))
+
+    def plan(self, job: Job, route: Route) -> tuple[Layout | Refusal, str]:
+        """The layout with its digest, or a refusal with an empty one."""
+        mapping = route.mapping
+        shape = mapping.node_shape
+        found = plan(
+            job,
+            node_shape=NodeShape(cpus=shape.cpus, memory=shape.memory, gpus=shape.gpus) if shape else None,
+            exclusive=Exclusive.ALWAYS if mapping.exclusive else Exclusive.AS_ASKED,
+        )
+        if isinstance(found, Layout):
+            found = unmapped(found, slurmd=self._policies.mixing.spec.slurmd) or found
+        return found, digest(found) if isinstance(found, Layout) else ""
+
+    def render(self, job: Job, route: Route) -> dict[str, Any]:
+        """The manifest of the job's JobSet. Raises TemplateError, or Terminal for a refused job."""
+        layout, _ = self.plan(job, route)
+        if isinstance(layout, Refusal):
+            raise TypeError(f"job {job.job_id} was refused: {layout.text}")
+        return render_jobset(job=job, layout=layout, policy=self.policy(route))
+
+    def policy(self, route: Route) -> Policy:
+        """The compiled policy of a route. TemplateError when a pod template is wrong."""
+        key = (route.mapping.partition_name, route.queue, route.priority_class)
+        if key not in self._compiled:
+            self._compiled[key] = policy_of(
+                self._policies.mixing,
+                partition=route.mapping,
+                queue=route.queue,
+                priority_class=route.priority_class,
+                cluster=self._cluster,
+            )
+        return self._compiled[key]

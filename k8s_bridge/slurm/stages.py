@@ -1,0 +1,47 @@
+"""How long each stage of a job's life took, read off its changes of state. Feeds the stage histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from k8s_bridge.runtime.metrics import Stage
+from k8s_bridge.slurm.unit import State
+
+_ENDS: dict[State, Stage] = {
+    State.ADMITTED: Stage.ADMISSION_WAIT,
+    State.READY: Stage.PROVISION,
+    State.RELEASED: Stage.RELEASE,
+    State.RUNNING: Stage.START,
+    State.DONE: Stage.TEARDOWN,
+}
+_STARTS: dict[State, Stage] = {
+    State.HELD: Stage.PICKUP,
+    State.QUEUED: Stage.ADMISSION_WAIT,
+    State.ADMITTED: Stage.PROVISION,
+    State.READY: Stage.RELEASE,
+    State.RELEASED: Stage.START,
+    State.DRAINING: Stage.TEARDOWN,
+}
+
+
+class Stages:
+    """Remembers where each unit's present stage began; a stage that was not seen to begin is not measured."""
+
+    def __init__(self, observe: Callable[[Stage, float], None]) -> None:
+        self._observe = observe
+        self._began: dict[int, tuple[Stage, float]] = {}
+
+    def entered(self, job_id: int, state: State, now: float) -> None:
+        """A unit entered `state` (Unix seconds)."""
+        stage, began = self._began.pop(job_id, (None, 0.0))
+        if stage is not None and stage is _ENDS.get(state):
+            self._observe(stage, now - began)
+        if state in _STARTS:
+            self._began[job_id] = (_STARTS[state], now)
+
+    def created(self, job_id: int, now: float) -> None:
+        """The unit's JobSet was created: pick-up ends, the wait for quota begins."""
+        stage, began = self._began.pop(job_id, (None, 0.0))
+        if stage is Stage.PICKUP:
+            self._observe(stage, now - began)
+        self._began[job_id] = (Stage.ADMISSION_WAIT, now)
