@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 import yaml
@@ -129,7 +130,7 @@ class _Reader:
         line = node.start_mark.line + 1
         if tag not in _CONSTRUCT:
             self._complain(path, f"has the tag {tag}", "remove the tag", line)
-        elif tag == "int" and len(value) > _MAX_DIGITS:
+        elif tag in ("int", "float") and (len(value) > _MAX_DIGITS or isinf(float(value))):
             self._complain(path, "is far too large", "write a smaller number", line)
         else:
             return _CONSTRUCT[tag](value)

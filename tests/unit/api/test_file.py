@@ -75,6 +75,7 @@ def test_a_repeated_key_is_an_error_at_its_second_place():
         ("[" * 50_000, 0, "is nested beyond reason"),
         ("a: &a [*a]", 0, "is nested or repeated beyond reason"),
         ("a: " + "9" * 200, 1, "is far too large"),
+        ("a: 1e999", 1, "is far too large"),
         ("? [a]\n: b", 1, "has a key that is not a word"),
         ("a: !!python/name:os.system x", 1, "has the tag python/name:os.system"),
         ("a" * (1 << 20) + "b", 0, "has 1048577 characters"),
