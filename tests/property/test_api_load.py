@@ -15,16 +15,15 @@ from api.v1alpha1 import WorkloadMixing
 
 TEXT = (Path(__file__).parents[1] / "fixtures" / "workloadmixing" / "everything.yaml").read_text("utf-8")
 SAMPLE = yaml.safe_load(TEXT)
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
+SCALARS = (
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=8),
-    | st.text(max_size=8),
+    | st.text(max_size=8)
+)
+JSON = st.recursive(
+    SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
