@@ -28,6 +28,17 @@ def check_agreement(request: Request, *, nodes: int) -> None:
                 )
 
 
+def check_spread(request: Request, *, nodes: int) -> None:
+    """Unmet when a job-wide GRES is not enough for every node: Slurm gives each node some of it."""
+    for name, _, count in request.gres_per_job:
+        if count < nodes:
+            raise Unmet(
+                "--gpus" if name == "gpu" else "--gres",
+                f"{count} of {name} cannot be spread over the {nodes} nodes that the tasks fill; "
+                "ask for one per task, or for fewer tasks.",
+            )
+
+
 def node_gres(request: Request, *, tasks: int, nodes: int, index: int) -> tuple[Gres, ...]:
     """GRES of node `index`, which runs `tasks` tasks; sorted."""
     counts = _counts(request.gres_per_node)

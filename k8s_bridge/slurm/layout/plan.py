@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from k8s_bridge.slurm.layout.features import plain_features, user_expression
-from k8s_bridge.slurm.layout.gres import check_agreement
+from k8s_bridge.slurm.layout.gres import check_agreement, check_spread
 from k8s_bridge.slurm.layout.refusals import Unmet, refuse
 from k8s_bridge.slurm.layout.request import Request, read
 from k8s_bridge.slurm.layout.shapes import node_shape_of, node_tasks
@@ -40,6 +40,7 @@ def _exclusive(job: Job, rule: Exclusive) -> Exclusive:
 def _groups(request: Request, *, virtual: NodeShape | None, exclusive: Exclusive) -> tuple[Group, ...]:
     nodes = node_count(request, node_shape=virtual)
     check_agreement(request, nodes=nodes)
+    check_spread(request, nodes=nodes)
     totals = (request.tasks, *(count for _, _, count in request.gres_per_job))
     groups: list[Group] = []
     for index, count in segments(totals, nodes=nodes):
