@@ -69,20 +69,28 @@ def parse_rule(text: str) -> ImageRule:
     """`registry/path/` (all below), `registry/repository`, with `:tag` or `@sha256:…`. BadImage if none."""
     under = text.removesuffix("*")
     if under.endswith("/"):
-        return ImageRule(under=f"{_full(under.rstrip('/') + '/x').removesuffix('/x')}/")
+        return ImageRule(under=_full_folder(under.rstrip("/")))
     if "/" not in text and "." in text:
         raise BadImage(f"{text!r} reads as a registry: write {text}/ to allow all of it")
     return ImageRule(image=parse_image(text))
 
 
 def _full(name: str) -> str:
-    first, slash, rest = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        registry = first.lower()
-        path = rest
-    else:
-        registry, path = _DEFAULT_REGISTRY, name
-    if registry in _HUB_NAMES:
-        registry = _DEFAULT_REGISTRY
-        path = path if "/" in path else f"library/{path}"
+    registry, path = _split(name)
+    if registry == _DEFAULT_REGISTRY and "/" not in path:
+        path = f"library/{path}"
     return f"{registry}/{path}"
+
+
+def _full_folder(name: str) -> str:
+    registry, path = _split(f"{name}/")
+    return f"{registry}/{path}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Registry and path; what does not begin with a registry is Docker Hub's."""
+    first, slash, rest = name.partition("/")
+    if not slash or not ("." in first or ":" in first or first == "localhost"):
+        return _DEFAULT_REGISTRY, name
+    registry = first.lower()
+    return _DEFAULT_REGISTRY if registry in _HUB_NAMES else registry, rest

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 REDACTED = "[redacted]"
 _SHORTEST = 6  # replacing shorter texts would eat the log; no token is that short
+_NESTED = 3
+"""A header in a repr, in an exception's text, in a JSON line: each escapes what the one before wrote."""
 
 
 class Redactor:
@@ -20,7 +22,9 @@ class Redactor:
         secret = secret.strip()
         if len(secret) < _SHORTEST:
             return
-        spellings = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")}
+        spellings = {secret}
+        for _ in range(_NESTED):
+            spellings |= {form for text in spellings for form in _escaped(text)}
         known = spellings.union(self._spellings)
         self._spellings = sorted(known, key=len, reverse=True)  # the longest first: one may hold another
 
@@ -30,3 +34,7 @@ class Redactor:
             if secret in text:
                 text = text.replace(secret, REDACTED)
         return text
+
+
+def _escaped(text: str) -> tuple[str, ...]:
+    return json.dumps(text)[1:-1], repr(text)[1:-1], quote(text, safe="")
