@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from k8s_bridge.slurm.layout import Exclusive, Layout, Refusal, plan
+from k8s_bridge.slurm.layout.refusals import ROWS
+from k8s_bridge.slurm.model import Job
+
+REFUSED: dict[str, dict[str, object]] = {
+    "--array": {"array_job_id": 7, "array_task_string": "1-3"},
+    "het job": {"het_job_id": 7, "het_job_offset": 0},
+    "--gpus-per-socket": {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2},
+    "--ntasks-per-socket": {"tasks_per_socket": 2},
+    "--ntasks-per-core": {"tasks_per_core": 1},
+    "--ntasks-per-board": {"tasks_per_board": 1},
+    "--ntasks-per-gpu": {"tasks_per_tres": 2},
+    "--sockets-per-node": {"sockets_per_node": 2},
+    "--cores-per-socket": {"cores_per_socket": 2},
+    "--threads-per-core": {"threads_per_core": 1},
+    "--core-spec": {"core_spec": 0},
+    "--thread-spec": {"thread_spec": 1},
+    "--overcommit": {"tasks": 4, "cpus": 1, "tres_request": "cpu=1,node=1"},
+    "--nodelist": {"required_nodes": "a"},
+    "--exclude": {"excluded_nodes": "a"},
+    "--prefer": {"prefer": "a"},
+    "--constraint": {"features": "a|b"},
+    "--switches": {"required_switches": 1},
+    "--contiguous": {"contiguous": True},
+    "--spread-job": {"flags": frozenset({"SPREAD_JOB"})},
+    "--tmp": {"min_tmp_disk": 100},
+    "--licenses": {"licenses": "a:1"},
+    "--reservation": {"reservation": "a"},
+    "--network": {"network": "a"},
+    "--bb": {"burst_buffer": "a"},
+    "--container": {"container": "a"},
+    "--reboot": {"reboot": True, "exclusive": "none"},
+    "--gres-flags=enforce-binding": {"flags": frozenset({"GRES_ENFORCE_BIND"})},
+    "--exclusive=topo": {"exclusive": "topo"},
+}
+
+
+def answer(**fields: object) -> Layout | Refusal:
+    record = Job(job_id=7, **fields)  # type: ignore[arg-type]
+    return plan(record, node_shape=None, exclusive=Exclusive.AS_ASKED)
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_each_option_is_refused_by_its_name_with_an_advice(option: str) -> None:
+    refusal = answer(**REFUSED[option])
+    assert isinstance(refusal, Refusal)
+    assert refusal.option == option
+    assert refusal.text.endswith(".")
+
+
+def test_every_row_has_its_case() -> None:
+    assert {row.option for row in ROWS} == set(REFUSED)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "x", "comment": "y", "qos": "z", "dependency": "singleton", "requeue": False},
+        {"time_minimum": 5, "deadline": 1_800_000_000, "max_cpus": 0},
+        {"array_job_id": 0, "het_job_id": 0, "tasks_per_socket": 0, "required_switches": 0},
+        {"flags": frozenset({"PREFER_MINIMUM_NODE_COUNT", "GRES_BINDING_DISABLED"})},
+        # -N2-4 alone: slurmctld counts a task a node, but one CPU for all.
+        {"tasks": 2, "cpus": 1, "node_count": 2, "tres_request": "cpu=1,node=2,billing=1"},
+    ],
+)
+def test_what_does_not_change_the_need_passes(fields: dict[str, object]) -> None:
+    assert isinstance(answer(**fields), Layout)
+
+
+def test_an_option_that_is_met_elsewhere_passes() -> None:
+    record = Job(job_id=7, required_switches=1)
+    met = frozenset({"--switches"})
+    assert isinstance(plan(record, node_shape=None, exclusive=Exclusive.AS_ASKED, met=met), Layout)
