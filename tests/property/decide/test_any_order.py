@@ -10,7 +10,7 @@ from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.unit import Seen, State
 
-from .world import World
+from support.job_world import World
 
 HAPPENINGS = (
     World.kueue_sees,

@@ -1,0 +1,384 @@
+"""The table of states: what shows each state, and what it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from support.job_world import FEATURE, PARTITION, World
+
+from api.views import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
+from k8s_bridge.core import naming
+from k8s_bridge.slurm.decide import TABLE, decide
+from k8s_bridge.slurm.effects import Cancel, NodesDown, PinAndRelease, Rehold, SetText, TakeHold
+from k8s_bridge.slurm.layout.types import Refusal
+from k8s_bridge.slurm.unit import Deletion, Presence, Seen, State
+
+NOW = 5000.0
+
+
+def verdict(world: World, *, now: float = NOW, **changes):
+    decision = decide(world.unit(**changes), now=now)
+    return State(decision.state), decision
+
+
+def names(decision) -> list[str]:
+    return [type(effect).__name__ for effect in decision.effects]
+
+
+def one_pass(world: World) -> tuple[State, list[str]]:
+    state, decision = verdict(world)
+    for effect in decision.effects:
+        world.carry_out(effect)
+    return state, names(decision)
+
+
+def admitted() -> World:
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    world.kueue_admits()
+    world.pods_are_made()
+    world.pods_run()
+    return world
+
+
+def released() -> World:
+    world = admitted()
+    world.nodes_register()
+    one_pass(world)
+    return world
+
+
+def running() -> World:
+    world = released()
+    world.slurm_starts()
+    return world
+
+
+def change(world: World, **fields) -> World:
+    world.job = msgspec.structs.replace(world.job, **fields)
+    return world
+
+
+def test_every_state_has_a_row():
+    assert {row.state for row in TABLE} == set(State)
+
+
+def test_the_life_of_a_job():
+    world = World()
+    assert one_pass(world) == (State.HELD, ["CreateJobSet", "TakeHold"])
+    world.kueue_sees()
+    assert one_pass(world) == (State.QUEUED, [])
+    world.kueue_admits()
+    assert one_pass(world) == (State.ADMITTED, [])
+    world.pods_are_made()
+    world.pods_run()
+    world.nodes_register()
+    assert one_pass(world) == (State.READY, ["PinAndRelease", "Patch"])
+    assert one_pass(world) == (State.RELEASED, [])
+    world.slurm_starts()
+    assert one_pass(world) == (State.RUNNING, [])
+    world.job_ends()
+    assert one_pass(world) == (State.DRAINING, ["NodesDelete", "Delete"])
+    assert one_pass(world) == (State.DONE, [])
+
+
+def test_the_jobs_owner_cannot_release_it_past_kueue():
+    world = World()
+    one_pass(world)
+    world.scontrol_release()
+    state, decision = verdict(world)
+    assert state is State.HELD
+    assert isinstance(decision.effects[0], TakeHold)
+
+
+def test_a_job_that_was_never_held_is_left_alone_unless_it_is_to_be_adopted():
+    world = change(World(), held=False, reason="None")
+    assert verdict(world)[0] is State.FOREIGN
+    state, decision = verdict(world, partition=replace(PARTITION, adopt_unheld=True))
+    assert (state, names(decision)) == (State.HELD, ["TakeHold"])
+
+
+def test_an_unmanaged_partition_is_left_alone():
+    assert verdict(World(), partition=None) == (State.FOREIGN, decide(World().unit(partition=None), now=NOW))
+    assert verdict(World(), partition=None)[1].effects == ()
+
+
+def test_an_admins_hold_from_before_is_respected():
+    state, decision = verdict(change(World(), reason="JobHeldAdmin"))
+    assert state is State.HELD_BY_OTHER
+    assert names(decision) == ["SetText"]
+
+
+def test_preemption_takes_the_nodes_down_before_anything_else():
+    world = running()
+    world.kueue_evicts()
+    state, decision = verdict(world)
+    assert state is State.EVICTED
+    assert names(decision) == ["NodesDown", "Rehold", "NodesDelete", "Patch"]
+    assert isinstance(decision.effects[0], NodesDown)
+    assert set(decision.effects[0].nodes) == set(world.job.nodes.split(","))
+    assert "Preempted" in decision.text
+
+
+def test_after_preemption_the_job_waits_in_the_queue_again_and_the_count_goes_up():
+    world = running()
+    world.kueue_evicts()
+    one_pass(world)
+    world.kueue_finishes_eviction()
+    assert world.job.held
+    assert world.job.features == ""
+    assert world.jobset.metadata.annotations[naming.REQUEUES] == "1"
+    assert one_pass(world)[0] is State.QUEUED
+
+
+def test_a_workload_deleted_by_hand_leaves_no_condition_but_is_an_eviction():
+    world = running()
+    world.workload_deleted()
+    world.kueue_sees()
+    assert verdict(world)[0] is State.EVICTED
+
+
+def test_old_nodes_are_told_from_new_ones_when_the_workload_was_replaced():
+    world = running()
+    world.workload_deleted()
+    world.kueue_sees()
+    world.kueue_admits()
+    world.pods_are_made()
+    world.pods_run()
+    world.nodes_register()
+    old, new = set(world.job.nodes.split(",")), set(world.nodes) - set(world.job.nodes.split(","))
+    state, decision = verdict(world)
+    assert state is State.EVICTED
+    assert set(decision.effects[0].nodes) == old
+    assert not set(decision.effects[0].nodes) & new
+
+
+def test_a_lost_pod_requeues_the_job_and_never_cancels_it():
+    world = running()
+    world.pod_dies(0)
+    state, decision = verdict(world)
+    assert state is State.LOST
+    assert len(decision.effects[0].nodes) == 1
+    assert not any(isinstance(effect, Cancel) for effect in decision.effects)
+
+
+def test_a_pod_that_is_only_not_seen_yet_is_waited_for():
+    world = running()
+    for name in list(world.pods):
+        del world.pods[name]
+    state, decision = verdict(world)
+    assert state is State.LOST
+    assert names(decision) == []
+    late = verdict(world, now=NOW + 5, seen=Seen(state=State.LOST, since=NOW))[1]
+    assert names(late)[0] == "NodesDown"
+
+
+def test_a_deleted_jobset_requeues_the_job():
+    world = running()
+    world.jobset_deleted()
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.LOST, ["NodesDown", "Rehold", "NodesDelete"])
+
+
+def test_a_deleted_jobset_cancels_the_job_where_orphans_are_to_be_cancelled():
+    world = running()
+    world.jobset_deleted()
+    _, decision = verdict(world, partition=replace(PARTITION, cancel_orphans=True))
+    assert names(decision) == ["Cancel"]
+
+
+def test_too_many_requeues_end_the_job_with_the_reason():
+    world = running()
+    world.kueue_evicts()
+    _, decision = verdict(world, partition=replace(PARTITION, requeue_limit=0))
+    assert names(decision) == ["Cancel"]
+    assert "requeued 0 times" in decision.effects[0].text
+
+
+def test_a_hold_after_the_release_is_respected_and_the_quota_returned_after_a_grace():
+    world = released()
+    world.scontrol_hold()
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.HELD_BY_OTHER, ["SetText"])
+    later = verdict(world, now=NOW + 31, seen=Seen(state=State.HELD_BY_OTHER, since=NOW))[1]
+    assert names(later)[:2] == ["Patch", "Patch"]
+    assert later.effects[1].patch == {"spec": {"active": False}}
+
+
+def test_bad_constraints_are_not_a_persons_hold():
+    world = change(released(), held=True, reason="BadConstraints")
+    state, decision = verdict(world)
+    assert state is State.LOST
+    assert isinstance(decision.effects[0], Rehold)
+
+
+def test_old_records_go_before_the_release():
+    world = admitted()
+    world.nodes_register()
+    world.nodes["slurm-job-7-w-0-old"] = "IDLE"
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.READY, ["NodesDelete", "PinAndRelease", "Patch"])
+
+
+def test_the_users_constraints_are_kept_in_the_pin():
+    world = admitted()
+    world.nodes_register()
+    change(world, features="a&b")
+    go = next(e for e in verdict(world)[1].effects if isinstance(e, PinAndRelease))
+    assert go.constraints == f"(a&b)&{FEATURE}"
+
+
+def test_not_released_while_a_node_is_missing():
+    world = admitted()
+    world.nodes_register()
+    del world.nodes[next(iter(world.nodes))]
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.ADMITTED, [])
+    assert decision.text == "1 of 2 nodes are registered"
+
+
+def test_what_keeps_a_pod_is_said():
+    world = admitted()
+    stuck = Pod(
+        metadata=world.unit().pods[0].metadata,
+        status=PodStatus(
+            container_statuses=(
+                ContainerStatus(
+                    name="slurmd",
+                    state=ContainerState(
+                        waiting=ContainerStateWaiting(reason="ImagePullBackOff", message="no such image")
+                    ),
+                ),
+            )
+        ),
+    )
+    decision = verdict(world, pods=(stuck,))[1]
+    assert (decision.reason, decision.text) == (
+        "ImagePullBackOff",
+        f"pod {stuck.metadata.name}: no such image",
+    )
+
+
+def test_capacity_that_does_not_come_is_given_back_for_a_while():
+    world = admitted()
+    seen = Seen(state=State.ADMITTED, since=NOW - PARTITION.provision_timeout)
+    decision = verdict(world, seen=seen)[1]
+    assert [e.patch for e in decision.effects if type(e).__name__ == "Patch"][-1] == {
+        "spec": {"active": False}
+    }
+    assert decision.reason == "ProvisionTimeout"
+
+
+def test_a_refused_job_says_the_option_and_asks_for_nothing():
+    state, decision = verdict(World(), layout=Refusal(option="--tmp", text="is not possible."), shape="")
+    assert (state, names(decision)) == (State.REFUSED, ["SetText"])
+    assert decision.effects[0].text == "k8s-bridge: Refused: --tmp: is not possible."
+
+
+def test_a_job_with_a_dependency_waits_without_quota():
+    assert verdict(change(World(), dependency="afterok:5"))[0] is State.INELIGIBLE
+
+
+def test_a_job_out_of_turn_makes_no_object():
+    state, decision = verdict(World(), may_create=False)
+    assert (state, decision.effects) == (State.TURN, ())
+
+
+def test_a_changed_job_is_asked_for_anew():
+    world = World()
+    one_pass(world)
+    state, decision = verdict(world, shape="other")
+    assert (state, names(decision)) == (State.RESIZED, ["Delete"])
+
+
+def test_a_reused_job_id_is_another_job():
+    world = World()
+    one_pass(world)
+    change(world, submit_time=999)
+    assert verdict(world)[0] is State.REPLACED
+    assert verdict(change(world, restart_count=1))[0] is not State.REPLACED
+
+
+def test_a_name_that_is_taken_is_never_touched():
+    state, decision = verdict(World(), mine=False)
+    assert state is State.NAME_TAKEN
+    assert names(decision) == ["SetText"]
+
+
+def test_forgotten_jobs_are_drained_unless_the_guard_refuses():
+    world = released()
+    world.job = None
+    assert verdict(world)[0] is State.DRAINING
+    assert verdict(world, deletion=Deletion.REFUSED)[0] is State.GUARDED
+    assert verdict(world, deletion=Deletion.REFUSED)[1].effects == ()
+    assert verdict(world, presence=Presence.UNKNOWN)[1].effects == ()
+
+
+def test_a_ghost_node_is_deleted():
+    world = World(job=None, nodes={"slurm-job-7-w-0-9": "IDLE"})
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.DRAINING, ["NodesDelete"])
+
+
+def test_a_failed_jobs_jobset_is_kept_without_quota_for_as_long_as_was_asked():
+    keep = replace(PARTITION, retention=3600.0)
+    world = running()
+    for name in list(world.pods):
+        world.pods[name] = "Terminating"
+    world.job_ends()
+    state, decision = verdict(world, partition=keep)
+    assert (state, names(decision)) == (State.DRAINING, ["NodesDelete", "Patch", "Patch"])
+    for effect in decision.effects:
+        world.carry_out(effect)
+    state, decision = verdict(world, partition=keep)
+    assert (state, decision.after) == (State.RETAINED, 3600.0)
+    assert names(verdict(world, partition=keep, now=NOW + 3601)[1]) == ["Delete"]
+
+
+def test_a_foreign_job_on_our_node_is_reported_and_the_node_drained():
+    world = admitted()
+    world.nodes_register()
+    name = next(iter(world.nodes))
+    world.nodes[name] = "ALLOCATED"
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.TRESPASS, ["NodesDrain", "SetText"])
+
+
+def test_nodes_that_are_not_ours_are_never_touched():
+    world = running()
+    other = change(world, nodes="static-[1-2]")
+    assert not any(isinstance(e, NodesDown) for e in verdict(other)[1].effects)
+
+
+def test_a_text_is_written_when_the_reason_changes_not_when_a_number_does():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    seen = Seen(state=State.QUEUED, since=NOW - 10, text_at=NOW - 10)
+    first = verdict(world, seen=seen)[1].effects
+    assert [type(e) for e in first] == [SetText]
+    change(world, admin_comment="k8s-bridge: Pending: 3 more needed")
+    assert verdict(world, seen=seen)[1].effects == ()
+    assert names(verdict(world, seen=Seen(state=State.QUEUED, since=0, text_at=NOW - 61))[1]) == ["SetText"]
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "COMPLETED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"])
+def test_every_final_state_gives_everything_back(state):
+    world = running()
+    world.nodes = dict.fromkeys(world.nodes, "IDLE")
+    change(world, states=frozenset({state}))
+    assert verdict(world)[0] is State.DRAINING
+
+
+def test_completing_is_not_over():
+    world = change(running(), states=frozenset({"CANCELLED", "COMPLETING"}))
+    assert verdict(world)[0] is State.COMPLETING
+
+
+def test_a_busy_node_is_drained_and_its_jobset_kept_until_it_is_free():
+    world = running()
+    change(world, states=frozenset({"CANCELLED"}))
+    assert names(verdict(world)[1]) == ["NodesDrain"]
