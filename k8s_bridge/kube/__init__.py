@@ -1,1 +1,1 @@
-"""The Kubernetes side: transport, auth, reflector, store, apply, lease, events."""
+"""The Kubernetes side: transport, credentials, reflectors and their tables, the leader lease, events."""

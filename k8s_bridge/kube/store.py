@@ -79,7 +79,11 @@ class Table(Generic[T]):
 
     def upsert(self, obj: T) -> Delta[T] | None:
         """Put a row. None when it equals what is there or is not newer."""
-        delta = self._put(obj)
+        key = self._key(obj)
+        old = self._rows.get(key)
+        if old is not None and self._newer is not None and not self._newer(obj, old):
+            return None
+        delta = self._put(key, obj)
         if delta is not None:
             self._tell(delta)
         return delta
@@ -94,14 +98,16 @@ class Table(Generic[T]):
     def replace(self, objs: Iterable[T], *, keep: Callable[[T], bool] | None = None) -> list[Delta[T]]:
         """Make the rows those of a complete listing and return what changed.
 
-        A row that is not among `objs` is removed unless `keep(row)` holds. Subscribers are told when the
-        whole listing is in, so none of them sees half of it.
+        The listing is the truth: it wins over rows that look newer (after a restore from backup). A row that
+        is not among `objs` is removed unless `keep(row)` holds. Subscribers are told when the whole listing
+        is in, so none of them sees half of it.
         """
         listed: set[str] = set()
         deltas: list[Delta[T]] = []
         for obj in objs:
-            listed.add(self._key(obj))
-            _append(deltas, self._put(obj))
+            key = self._key(obj)
+            listed.add(key)
+            _append(deltas, self._put(key, obj))
         for key in [key for key in self._rows if key not in listed]:
             if keep is None or not keep(self._rows[key]):
                 _append(deltas, self._drop(key))
@@ -109,10 +115,9 @@ class Table(Generic[T]):
             self._tell(delta)
         return deltas
 
-    def _put(self, obj: T) -> Delta[T] | None:
-        key = self._key(obj)
+    def _put(self, key: str, obj: T) -> Delta[T] | None:
         old = self._rows.get(key)
-        if old is not None and (old == obj or (self._newer is not None and not self._newer(obj, old))):
+        if old == obj:
             return None
         self._rows[key] = obj
         self._reindex(key, old, obj)

@@ -1,8 +1,23 @@
-"""Which of two states of a Kubernetes object is the newer one."""
+"""Tables of Kubernetes objects, and which of two states of an object is the newer one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
 from api.views import Object
+from k8s_bridge.kube.store import Table
+
+T = TypeVar("T", bound=Object)
+
+_NONE: Mapping[str, Callable[[Object], Iterable[str]]] = MappingProxyType({})
+
+
+def table_of(view: type[T], *, indexes: Mapping[str, Callable[[T], Iterable[str]]] = _NONE) -> Table[T]:
+    """An empty table for objects of `view`, by their keys; newer resource versions win."""
+    del view  # it gives the rows their type
+    return Table(lambda obj: obj.key, indexes=indexes, newer=newer)
 
 
 def newer(candidate: Object, current: Object) -> bool:
