@@ -13,6 +13,7 @@ from typing import Self
 import uvicorn
 
 from k8s_bridge.sandbox.apiserver.app import App
+from k8s_bridge.sandbox.apiserver.custom import serve_workloadmixings
 from k8s_bridge.sandbox.apiserver.faults import Faults
 from k8s_bridge.sandbox.apiserver.storage import Storage
 
@@ -54,6 +55,7 @@ class ApiServer:
         tls: Tls | None = None,
     ) -> None:
         self.storage = storage or Storage()
+        serve_workloadmixings(self.storage)
         self.app = App(self.storage, faults=faults, tokens=tokens)
         self.tokens = tokens
         self.tls = tls
