@@ -1,0 +1,113 @@
+"""The state of one fake slurmctld: jobs and nodes, and indexes that keep 20,000 held jobs free of cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from k8s_bridge.sandbox.clock import Clock
+from k8s_bridge.sandbox.slurm_fake import features
+from k8s_bridge.sandbox.slurm_fake.errors import Errno, SlurmError
+from k8s_bridge.sandbox.slurm_fake.jobs import Job, Reason, State
+from k8s_bridge.sandbox.slurm_fake.nodes import Node
+
+ROOT = "root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What slurm.conf would say; times in seconds. See versions.RELEASES for `release`.
+
+    `recovery`: after how long Slurm looks again at jobs with BadConstraints.
+    `away_answer`: how long slurmrestd tries before it says that slurmctld is away.
+    """
+
+    release: str = "24.11"
+    partitions: tuple[str, ...] = ("all",)
+    cred_expire: float = 5.0
+    slurmd_timeout: float = 30.0
+    min_job_age: float = 300.0
+    schedule_interval: float = 0.1
+    recovery: float = 5.0
+    completing: float = 0.1
+    away_answer: float = 9.0
+
+
+@dataclass(eq=False, kw_only=True)
+class Cluster:
+    """Everything slurmctld knows. `up` is False while it is stopped; `*_changed` are Unix seconds."""
+
+    settings: Settings
+    clock: Clock
+    up: bool = True
+    next_id: int = 1
+    jobs: dict[int, Job] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    waiting: dict[int, Job] = field(default_factory=dict)
+    running: dict[int, Job] = field(default_factory=dict)
+    ended: dict[int, Job] = field(default_factory=dict)
+    jobs_changed: int = 0
+    nodes_changed: int = 0
+
+    @property
+    def now(self) -> float:
+        """Unix seconds by the cluster's clock."""
+        return self.clock.now().timestamp()
+
+    def find(self, job_id: int) -> Job:
+        """The row of a job; raises SlurmError when slurmctld does not know it."""
+        try:
+            return self.jobs[job_id]
+        except KeyError:
+            raise SlurmError(Errno.JOB_ID) from None
+
+    def node(self, name: str) -> Node:
+        """The row of a node; raises SlurmError when there is none."""
+        try:
+            return self.nodes[name]
+        except KeyError:
+            raise SlurmError(Errno.NODE_NAME) from None
+
+    def add(self, job: Job) -> None:
+        """Take in a new row."""
+        self.jobs[job.job_id] = job
+        self.file(job)
+
+    def file(self, job: Job) -> None:
+        """Put a row where its state belongs, and note that jobs have changed. Call after every change."""
+        looked_at = not job.held or job.reason is Reason.BAD_CONSTRAINTS
+        homes = {
+            "waiting": job.state is State.PENDING and looked_at,
+            "running": job.state is State.RUNNING,
+            "ended": job.over,
+        }
+        for home, belongs in homes.items():
+            index: dict[int, Job] = getattr(self, home)
+            if belongs:
+                index[job.job_id] = job
+            else:
+                index.pop(job.job_id, None)
+        self.jobs_changed = int(self.now)
+
+    def forget(self, job: Job) -> None:
+        """Purge a finished job: from now on its id is invalid."""
+        del self.jobs[job.job_id], self.ended[job.job_id]
+        self.jobs_changed = int(self.now)
+
+    def new_id(self) -> int:
+        """The next free job id."""
+        self.next_id += 1
+        return self.next_id - 1
+
+    def array(self, array_id: int) -> Iterator[Job]:
+        """All rows of an array."""
+        return (job for job in self.jobs.values() if job.array_id == array_id)
+
+    def nodes_touched(self) -> None:
+        """Note that nodes have changed."""
+        self.nodes_changed = int(self.now)
+
+    def known_features(self, expression: str) -> bool:
+        """Whether every feature named is one that some node has now."""
+        have = {feature for node in self.nodes.values() for feature in node.features}
+        return features.names(expression) <= have

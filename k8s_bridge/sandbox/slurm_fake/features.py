@@ -1,0 +1,40 @@
+"""Constraint expressions (-C): which features they name, and whether a node satisfies them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+_WORD = re.compile(r"[&|()\[\]]|[^&|()\[\]\s]+")
+_OPEN = "(["
+_CLOSE = ")]"
+
+
+def names(expression: str) -> frozenset[str]:
+    """Every feature that the expression names."""
+    return frozenset(_feature(word) for word in _WORD.findall(expression) if word not in "&|()[]")
+
+
+def matches(expression: str, features: Collection[str]) -> bool:
+    """Whether a node with these features satisfies the expression; an empty one is satisfied by all.
+
+    As in Slurm, & and | bind alike, from left to right. Counts ("a*2") are not looked at.
+    """
+    return _expression(iter(_WORD.findall(expression)), features) if expression else True
+
+
+def _expression(words: Iterator[str], features: Collection[str]) -> bool:
+    result, operator = True, "&"
+    for word in words:
+        if word in "&|":
+            operator = word
+            continue
+        if word in _CLOSE:
+            break
+        value = _expression(words, features) if word in _OPEN else _feature(word) in features
+        result = (result and value) if operator == "&" else (result or value)
+    return result
+
+
+def _feature(word: str) -> str:
+    return word.partition("*")[0]

@@ -1,0 +1,135 @@
+"""What time does to a cluster: jobs end, silent nodes go down, waiting jobs start."""
+
+from __future__ import annotations
+
+from k8s_bridge.sandbox.slurm_fake import demand, ending, features, node_admin
+from k8s_bridge.sandbox.slurm_fake.cluster import Cluster
+from k8s_bridge.sandbox.slurm_fake.demand import place
+from k8s_bridge.sandbox.slurm_fake.jobs import Job, Reason, State
+from k8s_bridge.sandbox.slurm_fake.nodes import Node, Share
+
+_SECONDS = 60
+
+
+def tick(cluster: Cluster) -> None:
+    """Bring the cluster up to the present."""
+    for job in tuple(cluster.running.values()):
+        _end_when_due(cluster, job)
+    for node in tuple(cluster.nodes.values()):
+        _notice_silence(cluster, node)
+        _end_completing(cluster, node)
+    for job in sorted(cluster.waiting.values(), key=lambda job: (-job.priority, job.job_id)):
+        _consider(cluster, job)
+    oldest = cluster.now - cluster.settings.min_job_age
+    for job in tuple(cluster.ended.values()):
+        if 0.0 < job.completing_until <= cluster.now:
+            job.completing_until = 0.0
+            cluster.file(job)
+        if job.end_time < oldest:
+            cluster.forget(job)
+
+
+def _end_when_due(cluster: Cluster, job: Job) -> None:
+    limit = demand.number(job.record, "time_limit")
+    if limit and cluster.now >= job.start_time + limit * _SECONDS:
+        ending.finish(cluster, job, State.TIMEOUT, reason=Reason.TIME_LIMIT)
+    elif cluster.now >= job.ends_at:
+        failed = job.exit_code != 0
+        state = State.FAILED if failed else State.COMPLETED
+        ending.finish(cluster, job, state, reason=Reason.NON_ZERO_EXIT if failed else Reason.NONE)
+
+
+def _end_completing(cluster: Cluster, node: Node) -> None:
+    if 0.0 < node.completing_until <= cluster.now:
+        node.completing_until = 0.0
+        cluster.nodes_touched()
+
+
+def _notice_silence(cluster: Cluster, node: Node) -> None:
+    half = cluster.settings.slurmd_timeout / 2
+    if node.down and node.alive and cluster.now >= node.reason_time + half:
+        # ReturnToService=2: the next answer of a living slurmd ends an administrator's DOWN.
+        node_admin.back_to_service(cluster, node)
+    if node.alive or node.down:
+        return
+    silent = cluster.now - node.silent_since
+    if silent >= cluster.settings.slurmd_timeout:
+        node.not_responding = True
+        ending.node_failed(cluster, node, reason="Not responding")
+    elif silent >= half and not node.not_responding:
+        node.not_responding = True
+        cluster.nodes_touched()
+
+
+def _consider(cluster: Cluster, job: Job) -> None:
+    if job.eligible_time > cluster.now:
+        _wait(cluster, job, Reason.BEGIN_TIME)
+        return
+    if not job.eligible_time:
+        job.eligible_time = int(cluster.now)
+    if job.reason is Reason.BAD_CONSTRAINTS:
+        _recover(cluster, job)
+        return
+    expression = job.record.get("features", "")
+    able = [node for node in cluster.nodes.values() if features.matches(expression, node.features)]
+    if not cluster.nodes or (able and len(able) < job.demand.min_nodes):
+        _wait(cluster, job, Reason.PARTITION)
+    elif not able:
+        job.priority, job.recover_at = 0, cluster.now + cluster.settings.recovery
+        _wait(cluster, job, Reason.BAD_CONSTRAINTS)
+    else:
+        _try(cluster, job, able)
+
+
+def _recover(cluster: Cluster, job: Job) -> None:
+    if cluster.now < job.recover_at:
+        return
+    job.recover_at = cluster.now + cluster.settings.recovery
+    if cluster.known_features(job.record.get("features", "")):
+        job.priority = 1
+        _wait(cluster, job, Reason.NONE)
+
+
+def _try(cluster: Cluster, job: Job, able: list[Node]) -> None:
+    while shares := _placement(cluster, job, able):
+        last_task = len(job.tasks) <= 1
+        row = job if last_task else job.split(cluster.new_id())
+        if last_task and job.tasks:
+            job.array_task = job.tasks.pop()
+        _start(cluster, row, shares)
+        if last_task:
+            return
+    _wait(cluster, job, Reason.RESOURCES)
+
+
+def _placement(cluster: Cluster, job: Job, able: list[Node]) -> tuple[Share, ...] | None:
+    running = sum(1 for other in cluster.running.values() if other.array_id == job.array_id)
+    if job.array_limit and running >= job.array_limit:
+        return None
+    pinned = set(filter(None, job.record.get("required_nodes", "").split(",")))
+    excluded = set(job.record.get("excluded_nodes", "").split(","))
+    usable = [node for node in able if node.usable(cluster.now) and node.name not in excluded]
+    # A name that is no node any more does not bind: slurmctld lets the job run elsewhere.
+    wanted = [node for node in usable if node.name in pinned]
+    if pinned & cluster.nodes.keys() and len(wanted) < len(pinned & cluster.nodes.keys()):
+        return None
+    return place(job.demand, wanted or usable)
+
+
+def _start(cluster: Cluster, job: Job, shares: tuple[Share, ...]) -> None:
+    now = cluster.now
+    job.state, job.reason, job.description = State.RUNNING, Reason.NONE, ""
+    job.start_time, job.ends_at, job.shares = int(now), now + job.run_time, shares
+    for share in shares:
+        cluster.nodes[share.node].shares[job.job_id] = share
+    if job.job_id in cluster.jobs:
+        cluster.file(job)
+    else:
+        cluster.add(job)
+    cluster.nodes_touched()
+
+
+def _wait(cluster: Cluster, job: Job, reason: Reason) -> None:
+    if job.reason is not reason:
+        job.reason = reason
+        cluster.file(job)

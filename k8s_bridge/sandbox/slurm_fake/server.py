@@ -1,0 +1,55 @@
+"""An HTTP server on loopback within the running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from starlette.applications import Starlette
+
+_GRACE_SECONDS = 1
+
+
+class _Quiet(uvicorn.Server):
+    """uvicorn without its signal handlers: signals are the process's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Server:
+    """Accepts connections from construction on, answers them from `start` on."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        config = uvicorn.Config(
+            app,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        self._server = _Quiet(config)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a trailing slash."""
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+
+    async def stop(self) -> None:
+        """Stop; answers under way get a second."""
+        self._server.should_exit = True
+        if self._task:
+            await self._task
+        self._socket.close()
