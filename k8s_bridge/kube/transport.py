@@ -111,10 +111,10 @@ class KubeClient:
 
     async def list(self, view: type[T], *, namespace: str = "", label_selector: str = "") -> Listing[T]:
         """A complete list."""
-        listing = Listing[T](items=[], malformed=[], resource_version="")
+        listing: Listing[T] = Listing(items=[], malformed=[], resource_version="")
         async for page in self.list_pages(view, namespace=namespace, label_selector=label_selector):
             if page.number == 0:
-                listing = Listing[T](items=[], malformed=[], resource_version=page.resource_version)
+                listing = Listing(items=[], malformed=[], resource_version=page.resource_version)
             listing.items.extend(page.items)
             listing.malformed.extend(page.malformed)
         return listing
