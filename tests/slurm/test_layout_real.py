@@ -276,6 +276,8 @@ option_sets = st.tuples(
 
 
 async def check_any(slurm: RealSlurm, options: str, virtual: NodeShape | None) -> str:
+    if "-N1 " in f"{options} ":
+        virtual = None  # 24.11 does not tell -N1 -n8 from -n8, and packs only the latter
     try:
         return await check_runs(slurm, options, virtual)
     except CommandFailed:

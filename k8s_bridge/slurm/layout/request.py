@@ -3,8 +3,9 @@
 Told apart on real daemons (22.05 and 24.11, jobs held at submission):
 
 - `node_count` is an estimate made from the nodes that exist; the minimum of -N is `node=` of tres_req_str.
-- `max_nodes` of a bare -n job is 0 or absent, or (24.11, no -c) the same estimate. So a maximum that equals
-  `node_count` beside a minimum of 1 proves nothing: such a job is taken as bare.
+- `max_nodes` is what -N says, 0 or absent for a bare job; but 24.11 shows a bare job without -c and
+  --ntasks-per-node with the estimate as its maximum too. There -n8 and -N1 -n8 look the same, and a maximum
+  that equals `node_count` beside a minimum of 1 is taken as none. (22.05 has no cpus_per_task and is exact.)
 - `cpus` is the exact total. 22.05 has no cpus_per_task: it is `cpus / tasks` there.
 - --mem=0 and no --mem at all both give memory_per_node 0; a flag tells them apart.
 - With --mem-per-gpu, memory_per_node repeats the amount of one GPU and means nothing.
@@ -96,7 +97,8 @@ def _memory(job: Job) -> tuple[Per, int]:
 
 
 def _max_nodes(job: Job, nodes: int) -> int | None:
-    if not job.max_nodes or (nodes == 1 and job.max_nodes == job.node_count):
+    estimated = job.cpus_per_task == 1 and not job.tasks_per_node
+    if not job.max_nodes or (estimated and nodes == 1 and job.max_nodes == job.node_count):
         return None
     return job.max_nodes
 

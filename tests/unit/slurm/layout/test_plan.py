@@ -143,6 +143,18 @@ def test_a_maximum_that_slurmctld_filled_in_is_none() -> None:
     assert laid_out(job(tasks=128, node_count=1, max_nodes=1), node_shape=BATCH)[0][0] == 4
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cpus": 256, "cpus_per_task": 2},
+        {"tasks_per_node": 128, "min_cpus_per_node": 1},
+        {"cpus_per_task": None},
+    ],
+)
+def test_where_slurmctld_fills_in_none_a_maximum_of_one_is_one(fields: dict[str, object]) -> None:
+    assert refusal(job(tasks=128, node_count=1, max_nodes=1, **fields), node_shape=BATCH).option == "--nodes"
+
+
 def test_exclusive_jobs_get_whole_nodes() -> None:
     layout = plan(job(tasks=4, exclusive="none"), node_shape=BATCH, exclusive=Exclusive.AS_ASKED)
     whole = Shape(cpus=32, memory=64_000, gres=(("gpu", "", 4),), whole_node=True)
