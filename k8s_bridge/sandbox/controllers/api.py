@@ -92,7 +92,7 @@ class Api:
         left = [f for f in have if f != finalizer] or None
         return self.patch(kind, obj, {"metadata": {"finalizers": left}})
 
-    def event(  # noqa: PLR0913 - an Event has that many parts
+    def event(
         self, obj: Mapping[str, Any], reason: str, message: str, *, source: str, warning: bool = False
     ) -> None:
         """Tell about `obj`; the same again is counted, not written anew."""

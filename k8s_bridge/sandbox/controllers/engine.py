@@ -28,7 +28,7 @@ class Reconciler(Protocol):
     name: str
 
     def reconcile(self, key: Key) -> float | None:
-        """Bring the object of `key` one step forward; answers after how many seconds to come back, if at all."""
+        """Bring the object of `key` one step forward; answers in how many seconds to come back, if at all."""
 
 
 Item = tuple[Reconciler, Key]

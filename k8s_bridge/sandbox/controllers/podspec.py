@@ -10,7 +10,7 @@ from k8s_bridge.sandbox.controllers.quantity import Amounts, amounts
 
 
 def requests(spec: Mapping[str, Any]) -> Amounts:
-    """The effective request of a pod: its containers together, or its largest init container, plus overhead."""
+    """The effective request of a pod: its containers, or its largest init container, plus overhead."""
     total: Amounts = Counter()
     for container in spec.get("containers", ()):
         total.update(_container(container))

@@ -1,4 +1,4 @@
-"""What Kueue remembers: queues, who holds quota, who waits. Fed with objects; reads no API, writes nothing."""
+"""What Kueue remembers: queues, who holds quota, who waits. Fed with objects; reads no API."""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ class Cycle:
         tail = messages.priorities(preemptor=entry.workload.priority, preemptee=holder.workload.priority)
         self._api.event(obj, "EvictedDueToPreempted", text, source=SOURCE)
         self._api.event(obj, "Preempted", f"{text}; {tail}", source=SOURCE)
-        namespace, name = holder.workload.key
-        did = f"Preempted workload {namespace}/{name} (UID: {holder.workload.uid}) in ClusterQueue {holder.queue}"
+        who = f"{'/'.join(holder.workload.key)} (UID: {holder.workload.uid})"
+        did = f"Preempted workload {who} in ClusterQueue {holder.queue}"
         preemptor = self._object(entry.workload.key)
         self._api.event(preemptor, "PreemptedWorkload", f"{did}; {tail}", source=SOURCE)
 

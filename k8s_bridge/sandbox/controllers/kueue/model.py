@@ -112,7 +112,7 @@ class PodSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What queueing and preemption need to know of a Workload. `since` orders equals: seconds since the epoch."""
+    """What queueing and preemption need to know of a Workload. `since` (epoch seconds) orders equals."""
 
     key: Key
     uid: str

@@ -1,0 +1,180 @@
+"""How Kueue sees the two kinds of job: their pod sets, whether they run, how they start and stop.
+
+Pure: `started` and `stopped` answer the object as it is to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from k8s_bridge.sandbox.apiserver.errors import Json
+from k8s_bridge.sandbox.apiserver.kinds import JOBS, JOBSETS, Kind
+from k8s_bridge.sandbox.controllers import conditions
+from k8s_bridge.sandbox.controllers.kueue.model import Flavor
+from k8s_bridge.sandbox.controllers.kueue.workload import pod_set
+
+TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
+WORKLOAD = "kueue.x-k8s.io/workload"
+_CLUSTER_QUEUE = "kueue.x-k8s.io/cluster-queue-name"
+_LOCAL_QUEUE = "kueue.x-k8s.io/local-queue-name"
+_POD_SET = "kueue.x-k8s.io/podset"
+_OWN_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid", "job-name")
+
+
+class Adapter(Protocol):
+    """One kind of job."""
+
+    kind: Kind
+    source: str
+
+    def pod_sets(self, job: Json) -> list[Json]:
+        """The spec.podSets of the job's Workload."""
+
+    def is_active(self, job: Json) -> bool:
+        """Whether pods of the job run, or count as running."""
+
+    def finished(self, job: Json) -> tuple[str, str] | None:
+        """(Succeeded or Failed, message) of a job that has ended."""
+
+    def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """The job resumed, with these pod templates by pod set."""
+
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """The job suspended, with these pod templates by pod set."""
+
+
+class JobSetAdapter:
+    """A JobSet: one pod set for each replicated job."""
+
+    kind = JOBSETS
+    source = "jobset.x-k8s.io/jobset-kueue-controller"
+
+    def pod_sets(self, job: Json) -> list[Json]:
+        """One for each replicatedJob."""
+        return [self._pod_set(r) for r in job["spec"]["replicatedJobs"]]
+
+    def _pod_set(self, replicated: Json) -> Json:
+        spec, replicas = replicated["template"]["spec"], replicated.get("replicas", 1)
+        each = min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
+        groups = {"subGroupCount": replicas, "subGroupIndexLabel": "jobset.sigs.k8s.io/job-index"}
+        return pod_set(replicated["name"], replicas * each, spec["template"], topology=groups)
+
+    def is_active(self, job: Json) -> bool:
+        """Any replicated job with an active Job."""
+        status = (job.get("status") or {}).get("replicatedJobsStatus") or ()
+        return any(r["active"] for r in status)
+
+    def finished(self, job: Json) -> tuple[str, str] | None:
+        """By the terminal conditions."""
+        return _ended(job, success="Completed")
+
+    def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Resumed."""
+        return self._with(job, templates, suspend=False)
+
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Suspended."""
+        return self._with(job, templates, suspend=True)
+
+    def _with(self, job: Json, templates: Mapping[str, Json], *, suspend: bool) -> Json:
+        replicated = [
+            r | {"template": _with_template(r["template"], templates.get(r["name"]))}
+            for r in job["spec"]["replicatedJobs"]
+        ]
+        return job | {"spec": job["spec"] | {"suspend": suspend, "replicatedJobs": replicated}}
+
+
+class JobAdapter:
+    """A plain Job: one pod set, "main"."""
+
+    kind = JOBS
+    source = "batch/job-kueue-controller"
+
+    def pod_sets(self, job: Json) -> list[Json]:
+        """The Job's pods."""
+        spec = job["spec"]
+        count = min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
+        template = spec["template"]
+        metadata = dict(template.get("metadata") or {})
+        labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k not in _OWN_LABELS}
+        return [pod_set("main", count, template | {"metadata": metadata | {"labels": labels}})]
+
+    def is_active(self, job: Json) -> bool:
+        """Any pod that has not ended."""
+        return bool((job.get("status") or {}).get("active"))
+
+    def finished(self, job: Json) -> tuple[str, str] | None:
+        """By the terminal conditions."""
+        return _ended(job, success="Complete")
+
+    def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Resumed."""
+        return self._with(job, templates, suspend=False)
+
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Suspended."""
+        return self._with(job, templates, suspend=True)
+
+    def _with(self, job: Json, templates: Mapping[str, Json], *, suspend: bool) -> Json:
+        own = (job["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        kept = {k: v for k, v in own.items() if k in _OWN_LABELS}
+        merged = _with_template(job, templates.get("main"))
+        template = merged["spec"]["template"]
+        metadata = template["metadata"] | {"labels": kept | (template["metadata"].get("labels") or {})}
+        spec = merged["spec"] | {"suspend": suspend, "template": template | {"metadata": metadata}}
+        return merged | {"spec": spec}
+
+
+def _ended(job: Json, *, success: str) -> tuple[str, str] | None:
+    for type_, verdict in ((success, "Succeeded"), ("Failed", "Failed")):
+        condition = conditions.find(job, type_)
+        if condition and condition["status"] == "True":
+            return verdict, condition["message"]
+    return None
+
+
+def _with_template(owner: Json, template: Json | None) -> Json:
+    """A job or job template with its pod template replaced."""
+    if template is None:
+        return owner
+    return owner | {"spec": owner["spec"] | {"template": template}}
+
+
+def original_templates(workload: Json) -> dict[str, Json]:
+    """The pod templates as the user gave them, by pod set."""
+    return {p["name"]: p["template"] for p in workload["spec"]["podSets"]}
+
+
+def admitted_templates(workload: Json, flavors: Mapping[str, Flavor]) -> dict[str, Json]:
+    """The pod templates as an admitted Workload wants them, by pod set."""
+    assigned = {a["name"]: a for a in workload["status"]["admission"]["podSetAssignments"]}
+    return {
+        p["name"]: _admitted(p["template"], assigned[p["name"]], workload, flavors)
+        for p in workload["spec"]["podSets"]
+    }
+
+
+def _admitted(template: Json, assigned: Json, workload: Json, flavors: Mapping[str, Flavor]) -> Json:
+    used = [flavors[name] for name in sorted(set(assigned["flavors"].values())) if name in flavors]
+    spec = dict(template["spec"])
+    if labels := {k: v for f in used for k, v in f.labels.items()}:
+        spec["nodeSelector"] = (spec.get("nodeSelector") or {}) | labels
+    if tolerations := [t for f in used for t in f.tolerations]:
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *tolerations]
+    if "topologyAssignment" in assigned:
+        spec["schedulingGates"] = [*(spec.get("schedulingGates") or ()), {"name": TOPOLOGY_GATE}]
+    metadata = template.get("metadata") or {}
+    marks = {
+        _CLUSTER_QUEUE: workload["status"]["admission"]["clusterQueue"],
+        _LOCAL_QUEUE: workload["spec"]["queueName"],
+        _POD_SET: assigned["name"],
+    }
+    return template | {
+        "metadata": metadata
+        | {
+            "labels": (metadata.get("labels") or {}) | marks,
+            "annotations": (metadata.get("annotations") or {}) | {WORKLOAD: workload["metadata"]["name"]},
+        },
+        "spec": spec,
+    }
