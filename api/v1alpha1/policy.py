@@ -63,8 +63,8 @@ class JobPolicy(Model):
     """How often eviction or loss may requeue a job before it is failed with the reason."""
     no_requeue_policy: NoRequeuePolicy = NoRequeuePolicy.FAIL
     """For --no-requeue jobs that lose their capacity: Fail with a reason, or Requeue all the same."""
-    refused_job_policy: RefusedJobPolicy = RefusedJobPolicy.FAIL
-    """For jobs that cannot be met: Fail with the reason, or Hold with the reason as their comment."""
+    refused_job_policy: RefusedJobPolicy = RefusedJobPolicy.HOLD
+    """For jobs that cannot be met: Hold with the reason as their comment, or Fail (cancel) with it."""
     drain_on_preemption: bool = False
     """Kept for existing resources: the nodes of an evicted job are always drained at once."""
     cancel_orphaned_jobs: bool = False

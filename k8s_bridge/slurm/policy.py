@@ -54,6 +54,7 @@ class Policies:
             retention=spec.failed_job_set_retention.total_seconds(),
             adopt_unheld=spec.adopt_unheld,
             cancel_orphans=spec.cancel_orphaned_jobs,
+            refused=spec.refused_job_policy,
             trouble=trouble,
         )
 

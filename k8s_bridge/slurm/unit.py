@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from api.v1alpha1.policy import RefusedJobPolicy
 from api.views import JobSet, Pod, Workload
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job, Node
@@ -68,6 +69,7 @@ class Partition:
     retention: float = 0.0
     adopt_unheld: bool = False
     cancel_orphans: bool = False
+    refused: RefusedJobPolicy = RefusedJobPolicy.HOLD
     trouble: tuple[str, str] = ("", "")
     """(reason, text) of what is wrong with queue or priority class; empty when nothing is."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from k8s_bridge.slurm.effects import CreateJobSet, Effect, TakeHold
+from api.v1alpha1.policy import RefusedJobPolicy
+from k8s_bridge.slurm.effects import Cancel, CreateJobSet, Effect, TakeHold
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.moves.common import (
@@ -12,6 +13,7 @@ from k8s_bridge.slurm.moves.common import (
     delete_jobset,
     delete_stale_without_jobset,
     job_of,
+    policy_of,
     verdict,
 )
 from k8s_bridge.slurm.moves.over import give_back
@@ -25,11 +27,16 @@ def hold_again(facts: Facts, now: float) -> Verdict:
 
 
 def refuse(facts: Facts, now: float) -> Verdict:
-    """Say which option and why; the job stays held, nothing is asked for."""
+    """Say which option and why, and ask for nothing; the job stays held or is cancelled, by policy."""
     layout = facts.unit.layout
     if not isinstance(layout, Refusal):
         raise TypeError("this move belongs to a refused layout")
-    return verdict(*give_back(facts, now).effects, reason="Refused", text=f"{layout.option}: {layout.text}")
+    text = f"{layout.option}: {layout.text}"
+    if policy_of(facts).refused is RefusedJobPolicy.FAIL:
+        return verdict(
+            Cancel(job_id=facts.unit.job_id, text=say("Refused", text)), reason="Refused", text=text
+        )
+    return verdict(*give_back(facts, now).effects, reason="Refused", text=text)
 
 
 def await_eligibility(facts: Facts, now: float) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete, ObjectRef, Patch
-from k8s_bridge.slurm.effects import Cancel, Effect, NodesDelete, NodesDown, Rehold
+from k8s_bridge.slurm.effects import Cancel, Effect, NodesDelete, NodesDown, Rehold, SetText
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.speech import say
@@ -43,6 +43,11 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
         text = say("RequeueLimit", f"requeued {limit} times; {why}")
         return verdict(Cancel(job_id=job_id, text=text), reason="RequeueLimit", text=text)
     effects: list[Effect] = []
+    if not job_of(facts).requeue:
+        text = say("NotRequeued", f"--no-requeue, so Slurm fails it; {why}")
+        return verdict(
+            SetText(job_id=job_id, text=text), NodesDown(nodes=nodes, reason=text[:200]), text=text
+        )
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
         effects.append(Rehold(job_id=job_id, constraints=facts.user_constraints, text=say("Requeued", why)))

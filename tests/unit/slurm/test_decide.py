@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from support.job_world import FEATURE, PARTITION, World
 
+from api.v1alpha1.policy import RefusedJobPolicy
 from api.views import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
 from k8s_bridge.core import naming
 from k8s_bridge.slurm.decide import TABLE, decide
@@ -382,3 +383,19 @@ def test_a_busy_node_is_drained_and_its_jobset_kept_until_it_is_free():
     world = running()
     change(world, states=frozenset({"CANCELLED"}))
     assert names(verdict(world)[1]) == ["NodesDrain"]
+
+
+def test_a_refused_job_is_cancelled_where_the_policy_says_so():
+    refusal = Refusal(option="--tmp", text="is not possible.")
+    strict = replace(PARTITION, refused=RefusedJobPolicy.FAIL)
+    decision = verdict(World(), layout=refusal, shape="", partition=strict)[1]
+    assert isinstance(decision.effects[0], Cancel)
+    assert "--tmp" in decision.effects[0].text
+
+
+def test_a_job_that_must_not_be_requeued_is_told_why_before_slurm_fails_it():
+    world = change(running(), requeue=False)
+    world.kueue_evicts()
+    decision = verdict(world)[1]
+    assert names(decision) == ["SetText", "NodesDown"]
+    assert "--no-requeue" in decision.effects[0].text
