@@ -133,7 +133,10 @@ class HttpServer:
 
     async def run(self) -> None:
         """Serve until `stop`."""
-        await self._server.serve(sockets=[self._socket])
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            self._socket.close()
 
     def stop(self) -> None:
         """Begin to end: no new connections, answers under way get a second."""

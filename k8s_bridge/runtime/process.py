@@ -99,10 +99,12 @@ class Process:
         if self._settings.election is Election.LEASE:
             self._spawn(self._lease.run(), "lease")
         self._feed()
-        self._spawn(self._announce(), "announce")
+        announcing = self._spawn(self._announce(), "announce")
         try:
             await self._watch_over(stopping)
         finally:
+            stopping.cancel()
+            announcing.cancel()
             await self._end()
 
     def _feed(self) -> None:
