@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -27,12 +28,20 @@ from k8s_bridge.sandbox.apiserver.faults import (
 )
 from k8s_bridge.sandbox.apiserver.handlers import Handlers, Reply, refusal, selection
 from k8s_bridge.sandbox.apiserver.history import line
+from k8s_bridge.sandbox.apiserver.protocol import ABORT
 from k8s_bridge.sandbox.apiserver.requests import Request, query_of, target_of, verb_of
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.apiserver.watching import Watch, WatchOptions
 
 _TOO_OLD = "too old resource version: 1 (2)"
 _HEALTH = ("/readyz", "/livez", "/healthz")
+
+
+class End(Enum):
+    """How serving a request ended: with an answer, or to end in a broken connection."""
+
+    WHOLE = "whole"
+    BROKEN = "broken"
 
 
 class App:
@@ -68,10 +77,11 @@ class App:
         if request is None:
             await _reply(send, self._document(scope["path"]))
             return
-        target = request.target
-        self.served[request.verb, target.kind.plural] += 1
-        fault = self.faults.strike(verb=request.verb, kind=target.kind)
-        await self._serve(request, body, fault, receive, send)
+        self.served[request.verb, request.target.kind.plural] += 1
+        fault = self.faults.strike(verb=request.verb, kind=request.target.kind)
+        if await self._serve(request, body, fault, receive, send) is End.BROKEN:
+            scope["extensions"][ABORT]()
+            await _until_gone(receive)
 
     def _check_token(self, headers: Mapping[str, str]) -> None:
         given = headers.get("authorization", "").removeprefix("Bearer ")
@@ -96,61 +106,45 @@ class App:
 
     async def _serve(
         self, request: Request, body: bytes, fault: Fault | None, receive: Receive, send: Send
-    ) -> None:
+    ) -> End:
         match fault:
             case Answer():
-                await _reply(send, _injected(fault))
-                return
+                return await _reply(send, _injected(fault))
             case Drop():
-                return
+                return End.BROKEN
             case HalfOpen() if request.verb != "watch":
-                await self._silence(receive)
-                return
+                return await self._silence(receive)
             case Delay():
                 await asyncio.sleep(fault.seconds)
             case _:
                 pass
         if request.verb == "watch":
-            await self._watch(request, fault, receive, send)
-            return
+            return await self._watch(request, fault, receive, send)
         reply = self.handlers.serve(request, body)
-        if not isinstance(fault, LoseAnswer):
-            await _reply(send, reply, fault)
+        return End.BROKEN if isinstance(fault, LoseAnswer) else await _reply(send, reply, fault)
 
-    async def _silence(self, receive: Receive) -> None:
+    async def _silence(self, receive: Receive) -> End:
         """Say nothing until the peer or the server goes."""
         ends = {asyncio.create_task(_until_gone(receive)), asyncio.create_task(self._stopping.wait())}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for task in ends:
             task.cancel()
+        return End.BROKEN
 
-    async def _watch(self, request: Request, fault: Fault | None, receive: Receive, send: Send) -> None:
+    async def _watch(self, request: Request, fault: Fault | None, receive: Receive, send: Send) -> End:
         try:
-            options = self._options(request)
+            watch = Watch(self.storage, self._options(request))
         except ApiError as error:
-            await _reply(send, refusal(error))
-            return
-        watch = Watch(self.storage, options)
+            return await _reply(send, refusal(error))
         self._watches.add(watch)
         peer = asyncio.create_task(_until_gone(receive))
         peer.add_done_callback(lambda _: watch.close())
         try:
-            await _start(
-                send, 200, {"content-type": "application/json", "cache-control": "no-cache, private"}
-            )
-            if await self._stream(watch, fault, send):
-                await send({"type": "http.response.body", "body": b""})
+            await _start(send, 200, {"content-type": "application/json"})
+            return await _stream(watch, fault, send)
         finally:
             self._watches.discard(watch)
             peer.cancel()
-
-    async def _stream(self, watch: Watch, fault: Fault | None, send: Send) -> bool:
-        """Send the events; False leaves the response unfinished, which breaks the connection."""
-        if isinstance(fault, CutWatch | HalfOpen):
-            return await _faulty_stream(watch, fault, send)
-        async for batch in watch.batches():
-            await _chunk(send, b"".join(batch))
-        return True
 
     def _options(self, request: Request) -> WatchOptions:
         text = request.query.get("resourceVersion", "")
@@ -186,25 +180,32 @@ async def _start(send: Send, code: int, headers: Mapping[str, str]) -> None:
     await send({"type": "http.response.start", "status": code, "headers": raw})
 
 
-async def _reply(send: Send, reply: Reply, fault: Fault | None = None) -> None:
+async def _reply(send: Send, reply: Reply, fault: Fault | None = None) -> End:
     length = {"content-type": "application/json", "content-length": str(len(reply.body))}
     await _start(send, reply.code, length | reply.headers)
-    if isinstance(fault, Trickle):
-        size = max(len(reply.body) // fault.pieces, 1)
-        for begin in range(0, len(reply.body), size):
-            part = reply.body[begin : begin + size]
-            await _chunk(send, part)
-            await asyncio.sleep(fault.seconds)
-        await send({"type": "http.response.body", "body": b""})
-        return
-    await send({"type": "http.response.body", "body": reply.body})
+    if not isinstance(fault, Trickle):
+        await send({"type": "http.response.body", "body": reply.body})
+        return End.WHOLE
+    size = max(len(reply.body) // fault.pieces, 1)
+    for begin in range(0, len(reply.body), size):
+        await asyncio.sleep(fault.seconds)
+        await _chunk(send, reply.body[begin : begin + size])
+    return await _finish(send)
 
 
 async def _chunk(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _faulty_stream(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -> bool:
+async def _stream(watch: Watch, fault: Fault | None, send: Send) -> End:
+    if isinstance(fault, CutWatch | HalfOpen):
+        return await _faulty_stream(watch, fault, send)
+    async for batch in watch.batches():
+        await _chunk(send, b"".join(batch))
+    return await _finish(send)
+
+
+async def _faulty_stream(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -> End:
     if fault.after == 0:
         return await _strike(watch, fault, send)
     sent = 0
@@ -214,16 +215,23 @@ async def _faulty_stream(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -
             sent += 1
             if sent == fault.after:
                 return await _strike(watch, fault, send)
-    return True
+    return await _finish(send)
 
 
-async def _strike(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -> bool:
+async def _strike(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -> End:
     if isinstance(fault, HalfOpen):
         await watch.closed.wait()
-        return False
+        return End.BROKEN
+    if fault.how is WatchEnd.ABORT:
+        return End.BROKEN
     if fault.how is WatchEnd.GONE:
         await _chunk(send, line("ERROR", msgspec.json.encode(expired(_TOO_OLD).status())))
-    return fault.how is not WatchEnd.ABORT
+    return await _finish(send)
+
+
+async def _finish(send: Send) -> End:
+    await send({"type": "http.response.body", "body": b""})
+    return End.WHOLE
 
 
 def _injected(fault: Answer) -> Reply:

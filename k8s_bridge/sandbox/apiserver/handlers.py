@@ -20,6 +20,7 @@ from k8s_bridge.sandbox.apiserver.requests import Request, Target
 from k8s_bridge.sandbox.apiserver.storage import Storage
 
 _encode = msgspec.json.Encoder().encode
+_DOCUMENTS = ("", "application/json", "application/yaml")  # the real server's protobuf is not served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ class Handlers:
         return list(rows)
 
     def _create(self, request: Request, body: bytes) -> Reply:
+        _check_media_type(request)
         target, obj = request.target, decoded(body)
         if target.subresource:
             return self._written(target, subresources.create(self._storage, target, obj), code=201)
@@ -110,6 +112,7 @@ class Handlers:
         return self._written(target, made, code=201)
 
     def _update(self, request: Request, body: bytes) -> Reply:
+        _check_media_type(request)
         target, obj = request.target, decoded(body)
         _check_document(target, obj)
         obj["metadata"] = (obj.get("metadata") or {}) | _identity(target)
@@ -232,15 +235,27 @@ def _check_apply(request: Request, document: Json) -> None:
     _check_document(target, document)
 
 
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").split(";")[0].strip()
+
+
+def _check_media_type(request: Request) -> None:
+    if _media_type(request) not in _DOCUMENTS:
+        raise _unsupported("application/json", "application/yaml")
+
+
 def _patch_type(request: Request) -> PatchType:
-    given = request.headers.get("content-type", "").split(";")[0].strip()
     served = [t for t in PatchType if t is not PatchType.STRATEGIC or not request.target.kind.custom]
-    found = next((t for t in served if t == given), None)
+    found = next((t for t in served if t == _media_type(request)), None)
     if found is None:
-        accepted = ", ".join(served)
-        text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-        raise ApiError(415, "UnsupportedMediaType", text)
+        raise _unsupported(*served)
     return found
+
+
+def _unsupported(*accepted: str) -> ApiError:
+    served = ", ".join(accepted)
+    text = f"the body of the request was in an unknown format - accepted media types include: {served}"
+    return ApiError(415, "UnsupportedMediaType", text)
 
 
 def _delete_options(request: Request, body: bytes) -> Json:

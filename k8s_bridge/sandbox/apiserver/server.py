@@ -15,6 +15,7 @@ import uvicorn
 from k8s_bridge.sandbox.apiserver.app import App
 from k8s_bridge.sandbox.apiserver.custom import serve_workloadmixings
 from k8s_bridge.sandbox.apiserver.faults import Faults
+from k8s_bridge.sandbox.apiserver.protocol import BreakableProtocol
 from k8s_bridge.sandbox.apiserver.storage import Storage
 
 
@@ -117,6 +118,7 @@ def _listening(port: int) -> socket.socket:
 def _config(app: App, tls: Tls | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BreakableProtocol,
         lifespan="off",
         log_config=None,
         log_level="critical",

@@ -185,8 +185,9 @@ class Storage:
             owner = Owner(writer, Operation.APPLY, applied_fields(config))
             return self._create(kind, config | {"metadata": meta}, lambda _: (owner,))
         outcome = apply(old.obj, old.owners, config, writer, force=force)
-        meta = {name: document["metadata"][name] for name in _PRECONDITIONS if name in document["metadata"]}
-        new = outcome.obj | {"metadata": outcome.obj["metadata"] | meta}
+        given = document.get("metadata") or {}
+        preconditions = {name: given[name] for name in _PRECONDITIONS if name in given}
+        new = outcome.obj | {"metadata": outcome.obj["metadata"] | preconditions}
         return self._replace(kind, old, new, writer, owners=outcome.owners)
 
     def _replace(
