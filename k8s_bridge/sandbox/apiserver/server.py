@@ -33,6 +33,7 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
+        self.stopping = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -41,6 +42,10 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()
+
+    async def main_loop(self) -> None:
+        """Wait for the end; there is nothing to do each tick."""
+        await self.stopping.wait()
 
 
 class ApiServer:
@@ -93,7 +98,7 @@ class ApiServer:
     async def stop(self) -> None:
         """End all watches, then the server."""
         self.app.close()
-        self._server.should_exit = True
+        self._server.stopping.set()
         if self._task is not None:
             await self._task
         self._socket.close()
