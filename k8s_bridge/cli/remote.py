@@ -16,6 +16,7 @@ from k8s_bridge.runtime.units import UnitDetail, UnitRow
 T = TypeVar("T")
 
 DEFAULT_ADDRESS = f"http://127.0.0.1:{HTTP_PORT}"
+_TIMEOUT = httpx.Timeout(5.0)
 _OK, _NOT_FOUND, _FORBIDDEN = 200, 404, 403
 
 address_option = click.option(
@@ -33,7 +34,6 @@ class Remote:
 
     def __init__(self, address: str) -> None:
         self._address = address if "://" in address else f"http://{address}"
-        self._client = httpx.Client(timeout=httpx.Timeout(5.0), follow_redirects=False, trust_env=False)
 
     def units(self) -> list[UnitRow]:
         """All units. Ends the command when no bridge answers."""
@@ -46,7 +46,7 @@ class Remote:
 
     def _get(self, path: str) -> httpx.Response:
         try:
-            return self._client.get(self._address + path)
+            return httpx.get(self._address + path, timeout=_TIMEOUT, follow_redirects=False, trust_env=False)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             fail(
                 f"no bridge answers at {self._address} ({error}).\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -55,14 +55,45 @@ def sort_units(rows: Iterable[UnitRow]) -> list[UnitRow]:
 
 def render_units(rows: Sequence[UnitRow], *, now: float, title: str = "") -> RenderableType:
     """All rows as a table, with a line that sums them up. `now` is Unix seconds."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    columns = [column for column, cell in _CELLS.items() if column in _ALWAYS or any(map(cell, rows))]
-    for column in columns:
-        justify: Literal["right", "left"] = "right" if column in _RIGHT else "left"
-        table.add_column(column, justify=justify, no_wrap=column != "WAITS FOR", overflow="ellipsis")
-    for row in rows:
-        table.add_row(*(_styled(row, column, now) for column in columns))
-    return Group(table, Text(_summary(rows), style="dim"))
+    return _Units(rows, now=now, title=title)
+
+
+class _Units:
+    """Knows the width only when it is drawn, and gives it to what people look for first."""
+
+    def __init__(self, rows: Sequence[UnitRow], *, now: float, title: str) -> None:
+        self._rows = rows
+        self._now = now
+        self._title = title
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = Table(
+            title=self._title or None, title_justify="left", box=None, pad_edge=False, header_style="bold"
+        )
+        columns = self._columns(options.max_width)
+        for column in columns:
+            justify: Literal["right", "left"] = "right" if column in _RIGHT else "left"
+            table.add_column(column, justify=justify, no_wrap=column != _WHY, overflow="ellipsis")
+        for row in self._rows:
+            table.add_row(*(_styled(row, column, self._now) for column in columns))
+        yield table
+        yield Text(_summary(self._rows), style="dim")
+
+    def _columns(self, width: int) -> list[str]:
+        """What fits: columns that nobody fills go first, then those that matter least."""
+        widths = {
+            column: self._width(column) for column, cell in _CELLS.items() if any(map(cell, self._rows))
+        }
+        for column in _LEAST_FIRST:
+            if sum(widths.values()) <= width:
+                break
+            widths.pop(column, None)
+        return list(widths)
+
+    def _width(self, column: str) -> int:
+        cells = (len(_styled(row, column, self._now)) for row in self._rows)
+        widest = max(len(column), *cells) + _GAP
+        return min(widest, _WHY_WIDTH) if column == _WHY else widest
 
 
 def render_detail(detail: UnitDetail, *, now: float) -> RenderableType:
@@ -94,6 +125,9 @@ def _own_facts(row: UnitRow) -> tuple[tuple[str, str], ...]:
     )
 
 
+_WHY = "WAITS FOR"
+_WHY_WIDTH = 34  # enough for a sentence to be read over two or three lines
+_GAP = 2
 _CELLS: Mapping[str, Callable[[UnitRow], str]] = {
     "KIND": lambda row: row.kind,
     "NAME": lambda row: row.name,
@@ -102,11 +136,11 @@ _CELLS: Mapping[str, Callable[[UnitRow], str]] = {
     "QUEUE": lambda row: row.queue,
     "PRIO": lambda row: "" if row.priority is None else str(row.priority),
     "STATE": lambda row: row.state,
-    "AGE": lambda row: "" if not row.since else "known",
+    "AGE": lambda row: str(row.since or ""),
     "NODES": lambda row: _nodes(row.nodes),
-    "WAITS FOR": lambda row: row.text or row.reason,
+    _WHY: lambda row: row.text or row.reason,
 }
-_ALWAYS = frozenset({"KIND", "NAME", "QUEUE", "STATE", "AGE"})
+_LEAST_FIRST = ("NODES", "PRIO", "KIND", "USER", "PARTITION", "QUEUE")
 _RIGHT = frozenset({"PRIO", "AGE"})
 
 

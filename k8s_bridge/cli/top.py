@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,9 @@ from rich.live import Live
 from k8s_bridge.cli.output import EXIT_HELP, emit, output_option
 from k8s_bridge.cli.remote import Remote, address_option
 from k8s_bridge.cli.tables import UnitRow, render_units, sort_units
+
+_PIPE_WIDTH = 200
+"""A file or pipe has no edge: nothing need be left out."""
 
 
 @click.command(epilog=EXIT_HELP)
@@ -32,7 +36,7 @@ def top(  # noqa: PLR0913 - one argument for each option
     *, address: str, form: str | None, once: bool, interval: float, partition: str, user: str
 ) -> None:
     """Show all units live: state, age, and what each waits for and why."""
-    remote, console = Remote(address), Console()
+    remote, console = Remote(address), Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
     def rows() -> list[UnitRow]:
         everything = remote.units()
