@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import uvicorn
+from uvicorn.server import ServerState
 
 from k8s_bridge.sandbox.apiserver.app import App
 from k8s_bridge.sandbox.apiserver.custom import serve_workloadmixings
 from k8s_bridge.sandbox.apiserver.faults import Faults
 from k8s_bridge.sandbox.apiserver.protocol import BreakableProtocol
 from k8s_bridge.sandbox.apiserver.storage import Storage
+
+_GRACE = 2.0  # seconds that requests get to end when the server stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,27 +26,6 @@ class Tls:
 
     certificate: Path
     key: Path
-
-
-class _Uvicorn(uvicorn.Server):
-    """A uvicorn that leaves the process's signals alone and says when it has started."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-        self.stopping = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    async def main_loop(self) -> None:
-        """Wait for the end; there is nothing to do each tick."""
-        await self.stopping.wait()
 
 
 class ApiServer:
@@ -66,8 +46,9 @@ class ApiServer:
         self.tokens = tokens
         self.tls = tls
         self._socket = _listening(port)
-        self._server = _Uvicorn(_config(self.app, tls))
-        self._task: asyncio.Task[None] | None = None
+        self._config = _config(self.app, tls)
+        self._state = ServerState()
+        self._server: asyncio.Server | None = None
 
     @property
     def url(self) -> str:
@@ -87,21 +68,27 @@ class ApiServer:
         self.app.handlers.pager.expire()
 
     async def start(self) -> None:
-        """Serve; returns when connections are accepted."""
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
-        ready = asyncio.create_task(self._server.ready.wait())
-        await asyncio.wait((self._task, ready), return_when=asyncio.FIRST_COMPLETED)
-        if self._task.done():
-            ready.cancel()
-            await self._task
+        """Accept connections."""
+        self._config.load()
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._protocol, sock=self._socket, ssl=self._config.ssl)
 
     async def stop(self) -> None:
-        """End all watches, then the server."""
+        """End all watches, let requests come to their end, then drop what is left."""
         self.app.close()
-        self._server.stopping.set()
-        if self._task is not None:
-            await self._task
+        if self._server is not None:
+            self._server.close()
         self._socket.close()
+        for connection in tuple(self._state.connections):
+            connection.shutdown()
+        if self._state.tasks:
+            await asyncio.wait(tuple(self._state.tasks), timeout=_GRACE)
+        for connection in tuple(self._state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # lets the transports close
+
+    def _protocol(self) -> BreakableProtocol:
+        return BreakableProtocol(config=self._config, server_state=self._state, app_state={})
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -131,7 +118,6 @@ def _config(app: App, tls: Tls | None) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         timeout_keep_alive=60,
-        timeout_graceful_shutdown=1,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
     )
