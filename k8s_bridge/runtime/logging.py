@@ -20,7 +20,7 @@ from k8s_bridge.runtime.supervisor import Change, Report
 
 Logger = FilteringBoundLogger
 
-_QUIET_LIBRARIES = ("httpx", "httpcore", "uvicorn", "uvicorn.error", "uvicorn.access", "asyncio.selector_events")
+_QUIET_LIBRARIES = ("httpx", "httpcore", "uvicorn", "uvicorn.error", "uvicorn.access")
 _TRACEBACKS_KEPT = 1000
 
 
