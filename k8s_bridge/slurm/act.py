@@ -19,7 +19,7 @@ from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.slurm.client.port import SlurmPort
-from k8s_bridge.slurm.client.update import Hold, JobUpdate, NodeState
+from k8s_bridge.slurm.client.update import AT_ONCE, Hold, JobUpdate, NodeState
 from k8s_bridge.slurm.effects import (
     Cancel,
     CreateJobSet,
@@ -41,7 +41,6 @@ Render = Callable[[int], Mapping[str, Any]]
 """The manifest of a job's JobSet, from what is in the tables now. Raises Terminal or Conflict."""
 
 NAME_TAKEN = "NameTaken"
-_NOW = 0
 
 
 class Actor:
@@ -148,7 +147,7 @@ class Actor:
         there = await self._read(effect.job_id)
         if not (there.pending and there.held and there.features == effect.constraints):
             raise Conflict(f"job {effect.job_id} is not as it was pinned")
-        begin = _NOW if there.restart_count else None
+        begin = AT_ONCE if there.restart_count else None
         await self._update(
             effect.job_id,
             JobUpdate(hold=Hold.RELEASE, begin_time=begin, **self._texts(effect.job_id, effect.text)),

@@ -107,15 +107,19 @@ class Observer:
 
     def trouble(self, route: Route) -> Trouble:
         """What is wrong with the route's queue or class."""
+        found = self.queue_trouble(route)
+        return found if found[0] else self.class_trouble(route)
+
+    def queue_trouble(self, route: Route) -> Trouble:
+        """What is wrong with the route's LocalQueue or its ClusterQueue."""
         tables, namespace = self._tables, self._policies.mixing.metadata.namespace
         local = tables.local_queues.get(f"{namespace}/{route.queue}")
         cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
-        found = queue_trouble(route.queue, namespace=namespace, local_queue=local, cluster_queue=cluster)
-        return (
-            found
-            if found[0]
-            else class_trouble(route.priority_class, tables.classes.get(route.priority_class))
-        )
+        return queue_trouble(route.queue, namespace=namespace, local_queue=local, cluster_queue=cluster)
+
+    def class_trouble(self, route: Route) -> Trouble:
+        """What is wrong with the route's WorkloadPriorityClass."""
+        return class_trouble(route.priority_class, self._tables.classes.get(route.priority_class))
 
     def _plan(self, job: Job, route: Route) -> tuple[Layout | Refusal | None, str]:
         if not job.pending:

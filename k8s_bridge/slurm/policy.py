@@ -58,6 +58,14 @@ class Policies:
             trouble=trouble,
         )
 
+    def limits(self) -> Mapping[str, int]:
+        """Per queue how many JobSets may wait for quota: the largest of the partitions that feed it."""
+        found: dict[str, int] = {}
+        for mapping in self.mixing.spec.partition_mappings:
+            for queue in self.routes()[mapping.partition_name][0]:
+                found[queue] = max(found.get(queue, 0), mapping.max_in_flight)
+        return found
+
     def routes(self) -> Mapping[str, tuple[set[str], set[str]]]:
         """Per partition the queues and priority classes that its jobs may be sent to (for preflight)."""
         found: dict[str, tuple[set[str], set[str]]] = {}

@@ -100,6 +100,8 @@ def held_by_other(facts: Facts) -> bool:
         return False
     if job.admin_comment.startswith(_NOT_OUR_HOLD):
         return True
+    if facts.released_on and facts.pinned and not facts.ours_by_text:
+        return True
     return facts.unit.jobset is None and job.reason in _FINAL_HOLDS and not facts.ours_by_text
 
 

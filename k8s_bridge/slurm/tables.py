@@ -50,6 +50,10 @@ class Tables:
         self.pods.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
         self.workloads.subscribe(lambda delta: _each(delta, self._jobs_of_workload, touched))
 
+    def nodes_of(self, job_id: int) -> tuple[Node, ...]:
+        """The Slurm nodes with the feature of that job."""
+        return self.nodes.by(JOB, str(job_id))
+
     def job_of(self, jobset: JobSet) -> Iterator[int]:
         """The job id on a JobSet's label, if there is one."""
         return _int(_job_label(jobset))

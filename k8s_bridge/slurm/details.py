@@ -1,0 +1,108 @@
+"""What `top` and `explain` show of the units of one bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from k8s_bridge.core import naming
+from k8s_bridge.runtime.units import UnitDetail, UnitRow
+from k8s_bridge.slurm.controller import Said, SlurmController
+from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.unit import State, Unit
+
+_NEXT: dict[State, str] = {
+    State.HELD: "a JobSet is created for it",
+    State.TURN: "a JobSet is created when one before it in the queue gets its quota",
+    State.INELIGIBLE: "capacity is asked for when Slurm would start it",
+    State.REFUSED: "change the job (scontrol update) or cancel it",
+    State.QUEUED: "Kueue admits its Workload",
+    State.PARKED: "capacity is asked for again when the pause is over",
+    State.ADMITTED: "its pods start and register as Slurm nodes",
+    State.READY: "it is pinned to its nodes and released",
+    State.RELEASED: "Slurm starts it",
+    State.RUNNING: "it ends; then everything is given back",
+    State.COMPLETING: "Slurm cleans up after it",
+    State.EVICTED: "it is held again and waits for new capacity",
+    State.LOST: "it is held again and waits for new capacity",
+    State.HELD_BY_OTHER: "whoever holds it releases it (scontrol release)",
+    State.DRAINING: "its nodes and its JobSet are deleted",
+    State.GUARDED: "a person looks at why Slurm lost its jobs",
+    State.NAME_TAKEN: "the other JobSet of its name is deleted or renamed",
+    State.TRESPASS: "the other job on its nodes ends",
+}
+
+
+class Details:
+    """Rows and explanations, made at the moment of the request."""
+
+    def __init__(self, controller: SlurmController, observer: Observer) -> None:
+        self._controller = controller
+        self._observer = observer
+
+    def __call__(self, name: str) -> Iterator[UnitDetail]:
+        """The unit called `name` (a job id), or all for ""."""
+        if name:
+            job_id = int(name) if name.isdecimal() else 0
+            said = self._controller.said.get(job_id)
+            if said is not None:
+                yield self._detail(job_id, said)
+            return
+        for job_id, said in tuple(self._controller.said.items()):
+            yield self._detail(job_id, said)
+
+    def _detail(self, job_id: int, said: Said) -> UnitDetail:
+        unit = self._observer.unit(job_id)
+        return UnitDetail(
+            row=self._row(unit, said), facts=dict(_facts(unit)), next_step=_NEXT.get(said.state, "")
+        )
+
+    def _row(self, unit: Unit, said: Said) -> UnitRow:
+        job, workload, partition = unit.job, unit.workload, unit.partition
+        return UnitRow(
+            kind="Slurm job",
+            name=str(unit.job_id),
+            state=said.state.value,
+            queue=partition.queue if partition else "",
+            partition=job.partition if job else "",
+            user=job.user_name if job else "",
+            priority=workload.spec.priority if workload else None,
+            reason=said.reason,
+            text=said.text,
+            since=said.since,
+            nodes=tuple(node.name for node in unit.nodes),
+            workloadmixing=self._controller.name,
+        )
+
+
+def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
+    job = unit.job
+    if job is not None:
+        yield "Slurm state", " ".join(sorted(job.states)) + (f" ({job.reason})" if job.reason else "")
+        yield "held", "yes" if job.held else "no"
+        if job.features:
+            yield "constraints", job.features
+    if isinstance(unit.layout, Refusal):
+        yield "refused", f"{unit.layout.option}: {unit.layout.text}"
+    if isinstance(unit.layout, Layout):
+        yield "asks for", "; ".join(_group(unit.layout, index) for index in range(len(unit.layout.groups)))
+    if unit.jobset is not None:
+        yield "JobSet", f"{unit.jobset.key}{' (suspended)' if unit.jobset.spec.suspend else ''}"
+        yield "requeues", unit.jobset.metadata.annotations.get(naming.REQUEUES, "0")
+    if unit.workload is not None:
+        yield "Workload", unit.workload.key
+        for condition in unit.workload.status.conditions:
+            yield f"  {condition.type}", f"{condition.status} {condition.reason} {condition.message}".rstrip()
+    for pod in unit.pods:
+        where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
+        yield f"pod {pod.metadata.name}", f"{pod.status.phase}{where}"
+    for node in unit.nodes:
+        yield f"Slurm node {node.name}", " ".join(sorted(node.states))
+
+
+def _group(layout: Layout, index: int) -> str:
+    group = layout.groups[index]
+    shape = group.shape
+    gres = "".join(f", {count} {name}{':' + kind if kind else ''}" for name, kind, count in shape.gres)
+    memory = f", {shape.memory} MiB" if shape.memory else ""
+    return f"{group.count} node(s) of {shape.cpus} CPU(s){memory}{gres}"

@@ -1,0 +1,174 @@
+"""Keeps the WorkloadMixing's status true: looks at what was observed every few seconds, writes what changed.
+
+Each condition that turns False, and each that heals, is an Event on the WorkloadMixing as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from api.v1alpha1 import WorkloadMixing
+from k8s_bridge.core.conditions import Finding
+from k8s_bridge.core.effects import Event, EventType, ObjectRef
+from k8s_bridge.core.rendering import TemplateError
+from k8s_bridge.kube.events import EventRecorder
+from k8s_bridge.runtime.status import Status
+from k8s_bridge.runtime.waiting import wait
+from k8s_bridge.slurm.controller import SlurmController
+from k8s_bridge.slurm.jobset import check_template
+from k8s_bridge.slurm.model import Ping
+from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.planner import Planner
+from k8s_bridge.slurm.policy import Policies, Route, Trouble
+from k8s_bridge.slurm.report import SlurmHealth, counts, findings
+from k8s_bridge.slurm.tables import Tables
+from k8s_bridge.slurm.unit import State
+
+SECONDS = 2.0
+_POLL_GRAIN = 60.0
+"""lastSuccessfulPoll moves in steps of this many seconds: a write per poll would be noise."""
+
+
+class Reporter:
+    """Reports for one session; `health` and `ping` are asked each time."""
+
+    def __init__(  # noqa: PLR0913  # its collaborators, by keyword
+        self,
+        *,
+        status: Status,
+        events: EventRecorder,
+        tables: Tables,
+        observer: Observer,
+        controller: SlurmController,
+        health: Callable[[], SlurmHealth],
+        ping: Callable[[], Ping | None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._status = status
+        self._events = events
+        self._tables = tables
+        self._observer = observer
+        self._controller = controller
+        self._health = health
+        self._ping = ping
+        self._clock = clock
+        self._before: dict[str, Finding] = {}
+        self._stopping = False
+        self._wake = asyncio.Event()
+        self._policies: Policies | None = None
+        self._ref: ObjectRef | None = None
+        self._template = ""
+
+    def configure(self, policies: Policies, planner: Planner) -> None:
+        """Report on another spec from now on."""
+        self._policies = policies
+        self._ref = _reference(policies.mixing)
+        self._template = _template_trouble(policies, planner)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Report until `stop`."""
+        while not self._stopping:
+            await self._once()
+            await wait(self._wake, seconds=SECONDS)
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        self._stopping = True
+        self._wake.set()
+
+    async def _once(self) -> None:
+        if self._policies is None:
+            return
+        found = findings(
+            self._health(),
+            queues=[trouble for trouble, _ in self._troubles()],
+            classes=[trouble for _, trouble in self._troubles()],
+            template=self._template,
+            guarded=self._controller.guarded,
+        )
+        self._status.report(found, self._fields())
+        await self._tell(found)
+
+    async def _tell(self, found: tuple[Finding, ...]) -> None:
+        for finding in found:
+            before = self._before.get(finding.type)
+            self._before[finding.type] = finding
+            if self._ref is None or (before is None and finding.status == "True"):
+                continue
+            if before and (before.status, before.reason) == (finding.status, finding.reason):
+                continue
+            kind = EventType.NORMAL if finding.status == "True" else EventType.WARNING
+            message = f"{finding.type}: {finding.message or finding.reason}"
+            event = Event(ref=self._ref, type=kind, reason=finding.reason, message=message)
+            await self._events.emit(event, now=datetime.fromtimestamp(self._clock(), UTC))
+
+    def _troubles(self) -> Iterator[tuple[Trouble, Trouble]]:
+        assert self._policies is not None
+        for mapping in self._policies.mixing.spec.partition_mappings:
+            queues, classes = self._policies.routes()[mapping.partition_name]
+            for queue in sorted(queues):
+                for name in sorted(classes):
+                    route = Route(mapping=mapping, queue=queue, priority_class=name)
+                    yield self._observer.queue_trouble(route), self._observer.class_trouble(route)
+
+    def _fields(self) -> dict[str, Any]:
+        assert self._policies is not None
+        names = [mapping.partition_name for mapping in self._policies.mixing.spec.partition_mappings]
+        fields = counts(self._states(), nodes=self._nodes(names))
+        ping, health = self._ping(), self._health()
+        if ping is not None:
+            fields["slurmVersion"] = ping.release
+            fields["slurmApiVersion"] = ping.api_version
+            fields["slurmClusterName"] = ping.cluster
+        if health.last_good:
+            fields["lastSuccessfulPoll"] = _time(health.last_good // _POLL_GRAIN * _POLL_GRAIN)
+        if health.token_expires is not None:
+            fields["tokenExpires"] = _time(health.token_expires)
+        return fields
+
+    def _states(self) -> Iterator[tuple[State, str, bool]]:
+        for job_id, said in self._controller.said.items():
+            job = self._tables.jobs.get(str(job_id))
+            yield said.state, job.partition if job else "", bool(job and job.restart_count)
+
+    def _nodes(self, partitions: list[str]) -> dict[str, int]:
+        found = dict.fromkeys(partitions, 0)
+        for job_id, said in self._controller.said.items():
+            if said.state in {State.TURN, State.HELD}:
+                continue
+            job = self._tables.jobs.get(str(job_id))
+            if job is not None and job.partition in found:
+                found[job.partition] += len(self._tables.nodes_of(job_id))
+        return found
+
+
+def _reference(mixing: WorkloadMixing) -> ObjectRef | None:
+    meta = mixing.metadata
+    if not meta.uid:
+        return None
+    return ObjectRef(
+        api_version=mixing.api_version,
+        kind=mixing.kind,
+        plural="workloadmixings",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+    )
+
+
+def _template_trouble(policies: Policies, planner: Planner) -> str:
+    troubles = []
+    for index, mapping in enumerate(policies.mixing.spec.partition_mappings):
+        try:
+            check_template(planner.policy(Route(mapping=mapping, queue="q", priority_class="c")))
+        except TemplateError as error:
+            troubles.append(f"spec.partitionMappings[{index}].{error}")
+    return "; ".join(troubles)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
