@@ -4,7 +4,7 @@ SHELL := /bin/bash
 UV := $(shell command -v uv || echo .tools/bin/uv)
 RUN := .venv/bin/
 
-.PHONY: help demo test test-fast test-all lint fmt bench docs
+.PHONY: help demo test test-fast test-all lint fmt bench docs packages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -16,6 +16,20 @@ help: ## this list
 	$(UV) sync --frozen --quiet --extra dev
 	@touch $@
 
+packages: # real Slurm daemons for demo and tests, where apt can be used
+	@./scripts/apt-packages
+
+demo: .venv/.ready packages ## the main job at work before your eyes, with invariants checked
+	$(RUN)k8s-bridge demo
+
+test: .venv/.ready packages ## every tier that needs no real Kubernetes
+	$(RUN)pytest
+
+test-fast: .venv/.ready ## without real daemons and without slow tests
+	$(RUN)pytest -m "not slurm and not slow"
+
+test-all: lint test ## lint and every tier
+
 lint: .venv/.ready ## ruff, mypy --strict, import-linter
 	$(RUN)ruff format --check .
 	$(RUN)ruff check .
@@ -25,3 +39,9 @@ lint: .venv/.ready ## ruff, mypy --strict, import-linter
 fmt: .venv/.ready ## format and apply safe fixes
 	$(RUN)ruff format .
 	$(RUN)ruff check --fix .
+
+bench: .venv/.ready ## scenarios with committed budgets; fails when one is missed
+	$(RUN)python -m bench
+
+docs: .venv/.ready ## CRD, JSON schema and reference tables from the models
+	$(RUN)python -m api.generate
