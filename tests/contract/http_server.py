@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -121,6 +122,7 @@ def held(gate: asyncio.Event, reply: Reply) -> Reply:
 class HttpServer:
     """The server; use it as an async context manager. All requests are kept in order of arrival."""
 
+    tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     unexpected: list[Request] = field(default_factory=list)
     url: str = ""
@@ -146,9 +148,9 @@ class HttpServer:
         return self.to(method, path)[count - 1]
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=16 * 2**20)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.tls)
         host, port = self._server.sockets[0].getsockname()
-        self.url = f"http://{host}:{port}"
+        self.url = f"{'https' if self.tls else 'http'}://{host}:{port}"
         return self
 
     async def __aexit__(self, kind: object, *_: object) -> None:

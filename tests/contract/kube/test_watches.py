@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from api.views import Pod
 from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.errors import Gone
+from k8s_bridge.kube.http import Limits
+from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.kube.wire import Change
-from tests.contract.http_server import answer, cut, hang, held, stream
+from tests.contract.http_server import HttpServer, answer, cut, hang, held, stream
 from tests.contract.kube.shapes import PODS, bookmark, line, malformed, pod, status
 
 
@@ -138,6 +144,64 @@ async def test_close_ends_a_watch_at_once_without_an_error(server, client, phase
     await watch.close()
     await reader
     assert time.monotonic() - started < 0.4
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("pki") / "both.pem"
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    subject = ["-subj", "/CN=kube", "-addext", "subjectAltName=DNS:kube.example"]
+    subprocess.run(
+        ["openssl", "req", "-x509", *kind, *subject, "-keyout", path, "-out", f"{path}.crt"],
+        check=True,
+        capture_output=True,
+    )
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+async def test_over_tls_the_name_is_verified_and_close_ends_a_watch_as_well(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    trust = ssl.create_default_context(cafile=certificate)
+    gate = asyncio.Event()
+    async with HttpServer(tls=context) as server:
+        server.on("GET", PODS, stream(bookmark(6), then=hang))
+        stranger = ApiServer(base_url=server.url, tls=trust)
+        async with KubeClient(stranger) as client:
+            with pytest.raises(Retry, match="CERTIFICATE_VERIFY_FAILED"):
+                await collect(client)
+        known = ApiServer(base_url=server.url, tls=trust, server_name="kube.example")
+        async with KubeClient(known) as client:
+            watch = client.watch(Pod, resource_version="5")
+
+            async def read():
+                async for _ in watch:
+                    gate.set()
+
+            reader = asyncio.create_task(read())
+            await gate.wait()
+            started = time.monotonic()
+            await watch.close()
+            await reader
+            assert time.monotonic() - started < 1.0
+
+
+async def test_a_handshake_that_hangs_ends_with_the_connect_limit():
+    async def silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    plain = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = plain.sockets[0].getsockname()[1]
+    address = ApiServer(base_url=f"https://127.0.0.1:{port}", tls=ssl.create_default_context())
+    async with KubeClient(address, limits=Limits(connect=0.3)) as client:
+        watch = client.watch(Pod, resource_version="5")
+        reader = asyncio.create_task(anext(watch.events(), None))
+        await asyncio.sleep(0.05)
+        await watch.close()
+        assert await reader is None
+    plain.close()
 
 
 async def test_closing_the_client_ends_its_watches(server, client):

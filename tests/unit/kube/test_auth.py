@@ -203,12 +203,13 @@ async def test_an_exec_plugin_that_fails(tmp_path, answer, error):
 
 
 async def test_an_exec_user_of_a_kubeconfig_gets_its_arguments_and_environment(tmp_path):
-    note = f'printf "%s %s" "$1" "$COLOUR" > {tmp_path}/got; printf "%s" "$KUBERNETES_EXEC_INFO" > {tmp_path}/info'
+    got, info = tmp_path / "got", tmp_path / "info"
+    note = f'printf "%s %s" "$1" "$COLOUR" > {got}; printf "%s" "$KUBERNETES_EXEC_INFO" > {info}'
     Plugin(tmp_path, f"{note}\n{credential(token='t')}")
     version = "client.authentication.k8s.io/v1"
     env = [{"name": "COLOUR", "value": "blue"}]
     spec = {"apiVersion": version, "command": "./plugin", "args": ["first"], "env": env}
     server = load(str(write(tmp_path / "config", user={"exec": spec})), environ={"PATH": "/bin:/usr/bin"})
     assert await server.credentials.headers() == {"Authorization": "Bearer t"}
-    assert (tmp_path / "got").read_text() == "first blue"
-    assert json.loads((tmp_path / "info").read_text())["apiVersion"] == version
+    assert got.read_text() == "first blue"
+    assert json.loads(info.read_text())["apiVersion"] == version
