@@ -24,7 +24,7 @@ class SlurmEndpoint:
     client_cert_file: str = ""
     client_key_file: str = ""
     user: str = ""
-    """Sent as X-SLURM-USER-NAME; slurmrestd takes the user of the token when it is empty."""
+    """Sent as X-SLURM-USER-NAME (22.05 insists on one); "" means the user that the token is for."""
     api_version: str = ""
     """Such as v0.0.42; "" negotiates the newest that both sides speak."""
     timeout: float = 30.0

@@ -52,7 +52,7 @@ class SlurmWrites(Protocol):
         """Cancel, or send a signal. A job that is over already is success; an unknown one is Missing."""
         ...
 
-    async def update_nodes(self, names: tuple[str, ...], *, state: NodeState, reason: str = "") -> None:
+    async def update_nodes(self, nodes: tuple[str, ...], *, state: NodeState, reason: str = "") -> None:
         """Set the state of nodes. Names that are not known are passed over."""
         ...
 

@@ -12,8 +12,8 @@ T = TypeVar("T")
 class Listing(Generic[T]):
     """A complete list as slurmctld held it at `last_update` (its own clock, Unix seconds).
 
-    `malformed` counts items that could not be read and are left out: absence from `items` is no proof of absence
-    from Slurm.
+    `malformed` counts items that could not be read and are left out: absence from `items` is no proof of
+    absence from Slurm.
     """
 
     items: tuple[T, ...]
@@ -28,8 +28,8 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """One partition of slurmctld; `nodesets` is the node expression it was configured with."""
+    """One partition; `nodes` is the expression it was configured with: node sets or a hostlist."""
 
     name: str
-    nodesets: str = ""
+    nodes: str = ""
     states: frozenset[str] = frozenset()
