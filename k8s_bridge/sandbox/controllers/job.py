@@ -115,7 +115,7 @@ class JobController:
 
     def _finish(self, job: Json, counted: Tally, fate: Verdict) -> None:
         self._stop(job, [p for p in counted.active if not is_deleted(p)])
-        status = job_status.settled(job) | job_status.live(dict(job["status"]), counted)
+        status = job_status.live(job_status.settled(job), counted)
         news = []
         if not counted.active and not counted.terminating:
             status.pop("active", None)
@@ -168,8 +168,7 @@ class JobController:
     def _report(self, job: Json) -> None:
         pods = self._pods.of(job["metadata"]["uid"])
         counted = job_status.tally(job, pods, now=self._api.now, patience=self._timing.job_terminating)
-        status = job_status.settled(job)
-        status |= job_status.live(status, counted)
+        status = job_status.live(job_status.settled(job), counted)
         status.setdefault("startTime", self._api.stamp)
         news = []
         if conditions.is_true(job, "Suspended"):

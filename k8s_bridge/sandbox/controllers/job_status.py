@@ -37,16 +37,17 @@ class Tally:
 
 def tally(job: Json, pods: Sequence[Json], *, now: float, patience: float) -> Tally:
     """Sort the pods. One that is to go counts as failed after `patience` seconds (forced: at once)."""
-    known = {uid for uids in _uncounted(job).values() for uid in uids}
-    fresh = [p for p in pods if render.is_tracked(p) and p["metadata"]["uid"] not in known]
+    done = render.parse_indexes((job.get("status") or {}).get("completedIndexes", ""))
+    fresh = [p for p in pods if render.is_tracked(p) and not _is_noted(job, p, done)]
     late = {p["metadata"]["uid"] for p in pods if _is_late(p, now=now, patience=patience)}
     by_deletion = job["spec"]["podReplacementPolicy"] == "TerminatingOrFailed"
     alive = [p for p in pods if render.phase(p) not in ("Succeeded", "Failed")]
     succeeded = tuple(p for p in fresh if render.phase(p) == "Succeeded")
-    done = render.parse_indexes((job.get("status") or {}).get("completedIndexes", ""))
     return Tally(
         active=tuple(
-            p for p in alive if not is_deleted(p) or (_holds(p) and p["metadata"]["uid"] not in late)
+            p
+            for p in alive
+            if not is_deleted(p) or (render.is_tracked(p) and p["metadata"]["uid"] not in late)
         ),
         terminating=tuple(p for p in alive if is_deleted(p)),
         fresh_succeeded=succeeded,
@@ -59,8 +60,10 @@ def tally(job: Json, pods: Sequence[Json], *, now: float, patience: float) -> Ta
     )
 
 
-def _holds(pod: Json) -> bool:
-    return render.is_tracked(pod)
+def _is_noted(job: Json, pod: Json, done: set[int]) -> bool:
+    if any(pod["metadata"]["uid"] in uids for uids in _uncounted(job).values()):
+        return True
+    return render.is_indexed(job) and render.phase(pod) == "Succeeded" and render.index_of(pod) in done
 
 
 def _is_late(pod: Json, *, now: float, patience: float) -> bool:
@@ -148,7 +151,7 @@ def noted(job: Json, counted: Tally) -> Json:
         uncounted.setdefault("succeeded", []).extend(p["metadata"]["uid"] for p in counted.fresh_succeeded)
     if bad := countable(job, counted.fresh_failed):
         uncounted.setdefault("failed", []).extend(p["metadata"]["uid"] for p in bad)
-    return status | {"uncountedTerminatedPods": uncounted} | live(status, counted)
+    return live(status | {"uncountedTerminatedPods": uncounted}, counted)
 
 
 def settled(job: Json) -> Json:
@@ -160,10 +163,10 @@ def settled(job: Json) -> Json:
 
 
 def live(status: Json, counted: Tally) -> Json:
-    """The numbers about running pods; `active` is left out when it is 0."""
-    status.pop("active", None)
+    """The status with the numbers about running pods; `active` is left out when it is 0."""
     failed = {p["metadata"]["uid"] for p in counted.fresh_failed}
     active = [p for p in counted.active if p["metadata"]["uid"] not in failed]
     going = [p for p in counted.terminating if p not in active]
+    rest = {key: value for key, value in status.items() if key != "active"}
     numbers = {"ready": sum(render.is_ready(p) for p in active), "terminating": len(going)}
-    return numbers | ({"active": len(active)} if active else {})
+    return rest | numbers | ({"active": len(active)} if active else {})

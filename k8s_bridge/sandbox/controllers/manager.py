@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from k8s_bridge.sandbox.apiserver.errors import Json
@@ -13,13 +12,12 @@ from k8s_bridge.sandbox.apiserver.kinds import (
     JOBSETS,
     NODES,
     PODS,
-    PRIORITYCLASSES,
     WORKLOADS,
     Kind,
 )
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.apiserver.storage import Storage
-from k8s_bridge.sandbox.controllers import conditions, job_render, jobset_render
+from k8s_bridge.sandbox.controllers import job_render, jobset_render
 from k8s_bridge.sandbox.controllers.api import Api, Owned, key_of, kind_of
 from k8s_bridge.sandbox.controllers.engine import Engine, Reconciler
 from k8s_bridge.sandbox.controllers.garbage import Garbage
@@ -36,10 +34,10 @@ from k8s_bridge.sandbox.controllers.kueue.integration import JobReconciler, Orph
 from k8s_bridge.sandbox.controllers.kueue.lifecycle import WorkloadLifecycle
 from k8s_bridge.sandbox.controllers.kueue.model import Flavor
 from k8s_bridge.sandbox.controllers.kueue.queue_status import ClusterQueueStatus, LocalQueueStatus
+from k8s_bridge.sandbox.controllers.kueue.tas import free_nodes, has_topology
 from k8s_bridge.sandbox.controllers.kueue.topology import FreeNode
-from k8s_bridge.sandbox.controllers.kueue.ungate import Ungater, is_gated, usage_by_host
+from k8s_bridge.sandbox.controllers.kueue.ungate import Ungater, is_gated
 from k8s_bridge.sandbox.controllers.nodes import NodeLifecycle
-from k8s_bridge.sandbox.controllers.quantity import amounts
 from k8s_bridge.sandbox.controllers.scheduler import Placed, Scheduler
 from k8s_bridge.sandbox.controllers.simulated_runtime import SimulatedRuntime
 from k8s_bridge.sandbox.controllers.timing import REALISTIC, Timing
@@ -96,7 +94,7 @@ class Controllers:
             cache,
             timing=self._timing,
             cycle=self._cycle,
-            workloads=WorkloadLifecycle(api, engine, cache),
+            workloads=WorkloadLifecycle(api, engine, cache, self._cycle),
             local_status=local,
             cluster_status=ClusterQueueStatus(api, engine, cache, local),
         )
@@ -133,7 +131,6 @@ class Controllers:
         self._feed(JOBSETS, jobset_changed)
         self._feed(JOBS, job_changed)
         self._feed(WORKLOADS, workload_changed)
-        self._storage.subscribe(PRIORITYCLASSES, lambda _change, _obj: None)
 
     def _wire_pods(self) -> None:
         scheduler = Scheduler(self._api, self.engine, self._placed)
@@ -172,16 +169,6 @@ class Controllers:
 
     def _free_nodes(self, flavor: Flavor) -> Sequence[FreeNode]:
         """What topology-aware admission may still give away on each usable node of a flavor."""
-        promised = usage_by_host(
-            [self._storage.get(WORKLOADS, *key) for held in self.cache.holders.values() for key in held]
-        )
-        free: list[FreeNode] = []
-        for node in self._storage.list(NODES):
-            labels = node["metadata"].get("labels") or {}
-            usable = conditions.is_true(node, "Ready") and not (node.get("spec") or {}).get("unschedulable")
-            if not usable or any(labels.get(k) != v for k, v in flavor.labels.items()):
-                continue
-            left = Counter(amounts(node["status"].get("allocatable") or {}))
-            left.subtract(promised.get(labels.get("kubernetes.io/hostname", ""), Counter()))
-            free.append(FreeNode(labels=labels, free=left))
-        return free
+        held = [self._storage.get(WORKLOADS, *key) for held in self.cache.holders.values() for key in held]
+        assigned = [w for w in held if has_topology(w)]
+        return free_nodes(flavor, self._storage.list(NODES), self._placed.pods, assigned)

@@ -90,12 +90,18 @@ class NodeLifecycle:
         have = list(spec.get("taints") or ())
         wanted = [(UNSCHEDULABLE, "NoSchedule")] if spec.get("unschedulable") else []
         wanted += [(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")] if silent else []
-        own = {(t["key"], t["effect"]): t for t in have if t["key"] in (UNREACHABLE, UNSCHEDULABLE)}
-        new = {pair: own.get(pair) or self._taint(*pair) for pair in wanted}
-        taints = [t for t in have if (t["key"], t["effect"]) not in own] + list(new.values())
-        if taints == have:
-            return node
-        rest = {k: v for k, v in spec.items() if k != "taints"}
+        own = [t for t in have if t["key"] in (UNREACHABLE, UNSCHEDULABLE)]
+        stale = [t for t in own if (t["key"], t["effect"]) not in wanted]
+        if stale:
+            node = self._write_taints(node, [t for t in have if t not in stale])
+        for pair in wanted:  # one write for each, as the two parts of the real controller do
+            if pair not in [(t["key"], t["effect"]) for t in own]:
+                present = node["spec"].get("taints") or []
+                node = self._write_taints(node, [*present, self._taint(*pair)])
+        return node
+
+    def _write_taints(self, node: Json, taints: list[Json]) -> Json:
+        rest = {k: v for k, v in (node.get("spec") or {}).items() if k != "taints"}
         return self._api.replace(NODES, node | {"spec": rest | ({"taints": taints} if taints else {})})
 
     def _taint(self, key: str, effect: str) -> Json:

@@ -37,7 +37,7 @@ class Moved:
 
 @dataclass(slots=True)
 class Cache:
-    """The state of all queues."""
+    """The state of all queues. `waiting` and `users`: by LocalQueue, who waits, and who has it at all."""
 
     ledger: Ledger = field(default_factory=Ledger)
     holders: dict[str, dict[Key, Holder]] = field(default_factory=dict)
@@ -47,10 +47,12 @@ class Cache:
     checks: dict[str, Json] = field(default_factory=dict)
     local_queues: dict[Key, Json] = field(default_factory=dict)
     waiting: dict[Key, set[Key]] = field(default_factory=dict)
+    users: dict[Key, set[Key]] = field(default_factory=dict)
     _held_in: dict[Key, str] = field(default_factory=dict)
     _waits_in: dict[Key, str] = field(default_factory=dict)
     _waits_for: dict[Key, Key] = field(default_factory=dict)
     _arrival: dict[str, int] = field(default_factory=dict)
+    _uses: dict[Key, Key] = field(default_factory=dict)
 
     def queue_of(self, local: Key) -> str:
         """The ClusterQueue that a LocalQueue points to; "" if there is no such LocalQueue."""
@@ -114,6 +116,7 @@ class Cache:
     def observe(self, obj: Json) -> Moved:
         """Take in a Workload's newest version."""
         key = key_of(obj)
+        self._note_user(key, obj)
         if holds_quota(obj):
             self._stop_waiting(key)
             self._hold(key, obj)
@@ -128,8 +131,16 @@ class Cache:
         """A Workload is gone."""
         key = key_of(obj)
         self._arrival.pop(obj["metadata"]["uid"], None)
+        self.users.get(self._uses.pop(key, ("", "")), set()).discard(key)
         self._stop_waiting(key)
         return Moved(freed=self._let_go(key))
+
+    def _note_user(self, key: Key, obj: Json) -> None:
+        local = (key[0], obj["spec"].get("queueName", ""))
+        if (old := self._uses.get(key)) != local:
+            self.users.get(old or ("", ""), set()).discard(key)
+            self.users.setdefault(local, set()).add(key)
+            self._uses[key] = local
 
     def _hold(self, key: Key, obj: Json) -> None:
         queue = obj["status"]["admission"]["clusterQueue"]

@@ -15,7 +15,7 @@ from k8s_bridge.sandbox.apiserver.kinds import (
 )
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.apiserver.storage import Storage
-from k8s_bridge.sandbox.controllers.api import key_of
+from k8s_bridge.sandbox.controllers.api import is_deleted, key_of
 from k8s_bridge.sandbox.controllers.engine import Engine, Reconciler
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache, Moved
 from k8s_bridge.sandbox.controllers.kueue.cycle import ALL_QUEUES
@@ -109,8 +109,9 @@ class Feed:
     def _cluster_queue(self, change: Change, obj: Json) -> None:
         name = obj["metadata"]["name"]
         new = None if change is Change.DELETED else cluster_queue(obj)
-        old = self._cache.ledger.queues.get(name)
-        if new == old:
+        if is_deleted(obj):
+            self._engine.add(self._cluster_status, ("", name))
+        if new == self._cache.ledger.queues.get(name):
             return
         concerned = self._users_of(name)
         if new is None:
@@ -126,8 +127,8 @@ class Feed:
 
     def _users_of(self, name: str) -> list[Key]:
         locals_ = [key for key in self._cache.local_queues if self._cache.queue_of(key) == name]
-        waiting = [key for local in locals_ for key in self._cache.waiting.get(local, ())]
-        return sorted({*waiting, *self._cache.holders.get(name, {})})
+        users = [key for local in locals_ for key in self._cache.users.get(local, ())]
+        return sorted({*users, *self._cache.holders.get(name, {})})
 
     def _local_queue(self, change: Change, obj: Json) -> None:
         key = key_of(obj)
@@ -139,9 +140,7 @@ class Feed:
             self._engine.add(self._local_status, key)
         if change is Change.MODIFIED and old and old["spec"] == obj["spec"]:
             return
-        holders = self._cache.holders.get(obj["spec"]["clusterQueue"], {}).values()
-        mine = {h.workload.key for h in holders if h.workload.queue == key}
-        self._look_again(sorted(mine | self._cache.waiting.get(key, set())))
+        self._look_again(sorted(self._cache.users.get(key, ())))
 
     def _look_again(self, keys: list[Key]) -> None:
         """Queues changed under these Workloads."""

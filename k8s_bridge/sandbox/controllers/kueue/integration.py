@@ -103,7 +103,11 @@ class JobReconciler:
         if job["spec"].get("suspend") and _queue(job) != spec["queueName"]:
             patch["queueName"] = _queue(job)
         if patch:
-            self._api.patch(WORKLOADS, found, {"spec": patch})
+            found = self._api.patch(WORKLOADS, found, {"spec": patch})
+        if "priority" in patch:
+            who = f"{found['metadata']['namespace']}/{found['metadata']['name']}"
+            text = f"Updated workload priority class: {who}"
+            self._api.event(job, "UpdatedWorkload", text, source=self._adapter.source)
         return bool(patch)
 
     def _evicted(self, job: Json, found: Json) -> None:
@@ -116,12 +120,23 @@ class JobReconciler:
 
     def _start(self, job: Json, found: Json) -> None:
         if not conditions.is_true(found, transitions.ADMITTED):
+            self._tell_checks(job, found)
             return
         job = self._api.replace(
             self._adapter.kind, self._adapter.started(job, admitted_templates(found, self._cache.flavors))
         )
         text = f"Admitted by clusterQueue {found['status']['admission']['clusterQueue']}"
         self._api.event(job, "Started", text, source=self._adapter.source)
+
+    def _tell_checks(self, job: Json, found: Json) -> None:
+        checks = (found.get("status") or {}).get("admissionChecks") or ()
+        said = [
+            f"{c['name']}: {c['message']}"
+            for c in checks
+            if c["message"] and c["state"] in ("Pending", "Ready")
+        ]
+        if said and conditions.is_true(found, transitions.QUOTA_RESERVED):
+            self._api.event(job, "UpdatedAdmissionCheck", "; ".join(said), source=self._adapter.source)
 
     def _stop(self, job: Json, templates: dict[str, Json], message: str) -> None:
         job = self._api.replace(self._adapter.kind, self._adapter.stopped(job, templates))

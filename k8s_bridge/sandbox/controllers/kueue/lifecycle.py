@@ -10,10 +10,10 @@ from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.clock import parse_stamp
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.controllers.api import Api
-from k8s_bridge.sandbox.controllers.engine import Engine
+from k8s_bridge.sandbox.controllers.engine import Engine, Reconciler
 from k8s_bridge.sandbox.controllers.kueue import messages, transitions
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache, holds_quota, stop_policy
-from k8s_bridge.sandbox.controllers.kueue.cycle import tell_waiting
+from k8s_bridge.sandbox.controllers.kueue.cycle import ALL_QUEUES, tell_waiting
 from k8s_bridge.sandbox.controllers.kueue.model import StopPolicy
 from k8s_bridge.sandbox.controllers.kueue.workload import FINALIZER
 
@@ -31,10 +31,11 @@ class WorkloadLifecycle:
 
     name = "kueue-workload"
 
-    def __init__(self, api: Api, engine: Engine, cache: Cache) -> None:
+    def __init__(self, api: Api, engine: Engine, cache: Cache, cycle: Reconciler) -> None:
         self._api = api
         self._engine = engine
         self._cache = cache
+        self._cycle = cycle
 
     def reconcile(self, key: Key) -> float | None:
         """Take one step."""
@@ -192,7 +193,9 @@ class WorkloadLifecycle:
             return self._write(obj, status)
         if moved.why:
             tell_waiting(self._api, self._cache, obj, moved.why)
-        return bool(moved.why)
+        elif moved.queued:
+            self._engine.add(self._cycle, ALL_QUEUES)
+        return True
 
 
 def _local(obj: Json) -> Key:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import PODS, WORKLOADS
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.controllers.api import Api, is_deleted
 from k8s_bridge.sandbox.controllers.kueue.adapters import TOPOLOGY_GATE, WORKLOAD
-from k8s_bridge.sandbox.controllers.kueue.topology import HOSTNAME, hosts
+from k8s_bridge.sandbox.controllers.kueue.topology import hosts
 from k8s_bridge.sandbox.controllers.kueue.workload import INDEX_LABEL
-from k8s_bridge.sandbox.controllers.podspec import requests
-from k8s_bridge.sandbox.controllers.quantity import Amounts
 
 _JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 _POD_SET = "kueue.x-k8s.io/podset"
@@ -72,16 +67,3 @@ def _replicas(found: Json, pod_set: str) -> int:
         if entry["name"] == pod_set:
             return int((entry.get("topologyRequest") or {}).get("subGroupCount") or 1)
     return 1
-
-
-def usage_by_host(workloads: Iterable[Json]) -> dict[str, Amounts]:
-    """What the topology assignments of these Workloads take on each host."""
-    taken: dict[str, Amounts] = {}
-    for found in workloads:
-        specs = {p["name"]: p["template"]["spec"] for p in found["spec"]["podSets"]}
-        for assigned in found["status"]["admission"]["podSetAssignments"]:
-            for selector in hosts(assigned["topologyAssignment"]) if "topologyAssignment" in assigned else ():
-                host = selector.get(HOSTNAME, "")
-                taken.setdefault(host, Counter()).update(requests(specs[assigned["name"]]))
-                taken[host]["pods"] += 1
-    return taken
