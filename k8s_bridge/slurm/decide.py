@@ -7,7 +7,7 @@ exactly one state. State is read off Slurm and Kubernetes each time; memory adds
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.slurm import moves
@@ -70,6 +70,7 @@ TABLE: tuple[Row, ...] = (
 def decide(unit: Unit, *, now: float) -> Decision[Effect]:
     """The verdict on one unit at `now` (Unix seconds)."""
     facts = Facts(unit)
-    row = next(row for row in TABLE if row.holds(facts))
-    decision = row.move(facts, now)
-    return speak(facts, replace(decision, state=row.state), now)
+    for row in TABLE:  # the last row always holds
+        if row.holds(facts):
+            break
+    return speak(facts, row.state, row.move(facts, now), now)

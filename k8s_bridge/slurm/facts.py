@@ -6,12 +6,10 @@ Node names are pod names, so an old generation can never be mistaken for the new
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 from api.views import Pod
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
+from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job, Node
@@ -21,67 +19,67 @@ TEXT_PREFIX = "k8s-bridge: "
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
-@dataclass(frozen=True)
 class Facts:
-    """Derived truths of one unit."""
+    """Derived truths of one unit, each computed when first asked for."""
 
-    unit: Unit
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
 
-    @cached_property
+    @lazy
     def admission(self) -> Admission:
         """Kueue's verdict; NONE without a JobSet."""
         return admission_of(self.unit.workload if self.unit.jobset else None)
 
-    @cached_property
+    @lazy
     def annotations(self) -> dict[str, str]:
         """The JobSet's annotations; empty without a JobSet."""
         return self.unit.jobset.metadata.annotations if self.unit.jobset else {}
 
-    @cached_property
+    @lazy
     def feature(self) -> str:
         """The Slurm feature of this job's nodes."""
         return naming.node_feature(self.unit.job_id)
 
-    @cached_property
+    @lazy
     def live(self) -> frozenset[str]:
         """Names of pods that are there to stay."""
         return frozenset(p.metadata.name for p in self.unit.pods if _alive(p))
 
-    @cached_property
+    @lazy
     def job_nodes(self) -> tuple[str, ...]:
         """Names of the Slurm nodes that the job has now."""
         job = self.unit.job
         return expand(job.nodes) if job and job.nodes else ()
 
-    @cached_property
+    @lazy
     def own_nodes(self) -> tuple[str, ...]:
         """Those nodes of the job that are pods of ours (by name or feature), live or not."""
         known = {n.name for n in self.unit.nodes}
         prefix = f"{self.unit.jobset.metadata.name}-" if self.unit.jobset else f"{self.feature}-"
         return tuple(n for n in self.job_nodes if n in known or n.startswith(prefix))
 
-    @cached_property
+    @lazy
     def elsewhere(self) -> bool:
         """The job has nodes and none of them is ours."""
         return bool(self.job_nodes) and not self.own_nodes
 
-    @cached_property
+    @lazy
     def dead(self) -> tuple[str, ...]:
         """Nodes of the job whose pod is gone, terminating or ended."""
         return tuple(name for name in self.own_nodes if name not in self.live)
 
-    @cached_property
+    @lazy
     def surely_dead(self) -> bool:
         """A dead node's pod was seen to end; one that merely is not in the watch yet may be new."""
         ended = {p.metadata.name for p in self.unit.pods} - self.live
         return any(name in ended for name in self.dead)
 
-    @cached_property
+    @lazy
     def stale(self) -> tuple[str, ...]:
         """Node records of ours without a live pod."""
         return tuple(n.name for n in self.unit.nodes if n.name not in self.live)
 
-    @cached_property
+    @lazy
     def ghosts(self) -> tuple[str, ...]:
         """Stale records that are safe to delete: no pod of that name can still be on its way to us."""
         admitted = self.admission.capacity is Capacity.ADMITTED
@@ -90,13 +88,13 @@ class Facts:
         down = {n.name for n in self.unit.nodes if "DOWN" in n.states}
         return tuple(name for name in self.stale if name in down)
 
-    @cached_property
+    @lazy
     def trespassed(self) -> tuple[str, ...]:
         """Live nodes of ours that something else than our job keeps busy."""
         mine = set(self.job_nodes)
         return tuple(n.name for n in self.unit.nodes if n.busy and n.name in self.live and n.name not in mine)
 
-    @cached_property
+    @lazy
     def barren(self) -> str:
         """Why a missing pod will not be replaced by itself; "" when it will (or none is missing)."""
         for pod in self.unit.pods:
@@ -104,12 +102,12 @@ class Facts:
                 return f"pod {pod.metadata.name} ended with exit code 0 and will not be replaced"
         return ""
 
-    @cached_property
+    @lazy
     def ready(self) -> tuple[str, ...]:
         """Registered idle nodes on live pods."""
         return tuple(n.name for n in self.unit.nodes if n.usable and n.name in self.live)
 
-    @cached_property
+    @lazy
     def wanted(self) -> int:
         """How many nodes the JobSet makes."""
         jobset = self.unit.jobset
@@ -117,39 +115,39 @@ class Facts:
             return 0
         return sum(rj.replicas * rj.template.spec.parallelism for rj in jobset.spec.replicated_jobs)
 
-    @cached_property
+    @lazy
     def pinned(self) -> bool:
         """The job's constraint expression names our feature."""
         return bool(self.unit.job) and is_pinned(self._job.features, self.feature)
 
-    @cached_property
+    @lazy
     def user_constraints(self) -> str:
         """The constraint expression as the user wants it, without our feature."""
         return user_expression(self._job.features, job_id=self.unit.job_id)
 
-    @cached_property
+    @lazy
     def released_on(self) -> str:
         """The uid of the Workload that we recorded at release; "" while we hold the job."""
         return self.annotations.get(naming.RELEASED_ON, "")
 
-    @cached_property
+    @lazy
     def released_nodes(self) -> frozenset[str]:
         """Node names that we recorded at release."""
         text = self.annotations.get(naming.PINNED_NODES, "")
         return frozenset(text.split(",")) if text else frozenset()
 
-    @cached_property
+    @lazy
     def requeues(self) -> int:
         """How often this JobSet's job was sent back."""
         text = self.annotations.get(naming.REQUEUES, "0")
         return int(text) if text.isdecimal() else 0
 
-    @cached_property
+    @lazy
     def ours_by_text(self) -> bool:
         """admin_comment carries our mark: the hold on the job is (or was) ours. Its owner cannot write it."""
         return self._job.admin_comment.startswith(TEXT_PREFIX)
 
-    @cached_property
+    @lazy
     def withdrawn(self) -> bool:
         """Kueue took the capacity that the job was released on, even if new capacity is there already."""
         admission = self.admission
@@ -161,13 +159,13 @@ class Facts:
             return False
         return not self.job_nodes or bool(self.released_nodes.intersection(self.job_nodes))
 
-    @cached_property
+    @lazy
     def same_job(self) -> bool:
         """The JobSet was made for this very job, not for an older one of the same id."""
         anchor = self.annotations.get(naming.IDENTITY)
         return anchor is None or self.unit.job is None or same_identity(anchor, self._job)
 
-    @cached_property
+    @lazy
     def jobset_failed(self) -> str:
         """The message of a JobSet that has ended although the job has not; "" otherwise."""
         jobset = self.unit.jobset

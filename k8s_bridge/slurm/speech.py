@@ -5,8 +5,6 @@ A text is `k8s-bridge: <Reason>: <sentence>`, written when the reason changes, n
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Event, EventType, ObjectRef
 from k8s_bridge.slurm.effects import Effect, SetText
@@ -41,24 +39,34 @@ def say(reason: str, sentence: str) -> str:
     return f"{TEXT_PREFIX}{reason}: {sentence}"[:TEXT_MAX]
 
 
-def speak(facts: Facts, decision: Decision[Effect], now: float) -> Decision[Effect]:
-    """Add the event of a change of state and the text that the job should carry."""
-    extra = (*_event(facts, decision), *_text(facts, decision, now))
-    return replace(decision, effects=(*decision.effects, *extra), after=_after(facts, decision, now))
+def speak(facts: Facts, state: State, decision: Decision[Effect], now: float) -> Decision[Effect]:
+    """The decision in `state`, with the event of a change and the text that the job should carry."""
+    settled = _settled(facts, state, now)
+    return Decision(
+        state=state,
+        effects=(
+            *decision.effects,
+            *_event(facts, state, decision.text),
+            *(_text(facts, decision, now) if settled or state in _AT_ONCE else ()),
+        ),
+        after=_after(decision.after, settled=settled) if state in _SETTLED else decision.after,
+        reason=decision.reason,
+        text=decision.text,
+    )
 
 
-def _event(facts: Facts, decision: Decision[Effect]) -> tuple[Effect, ...]:
-    seen, jobset, state = facts.unit.seen, facts.unit.jobset, State(decision.state)
+def _event(facts: Facts, state: State, text: str) -> tuple[Effect, ...]:
+    seen, jobset = facts.unit.seen, facts.unit.jobset
     if seen is None or seen.state is state or jobset is None or state not in _EVENTS:
         return ()
     kind, reason = _EVENTS[state]
-    message = f"Slurm job {facts.unit.job_id}: {decision.text or state.value}"
+    message = f"Slurm job {facts.unit.job_id}: {text or state.value}"
     return (Event(ref=ObjectRef.to(jobset), type=kind, reason=reason, message=message),)
 
 
 def _text(facts: Facts, decision: Decision[Effect], now: float) -> tuple[Effect, ...]:
     job, seen = facts.unit.job, facts.unit.seen
-    if job is None or not _due(facts, decision, now):
+    if job is None:
         return ()
     wanted = say(decision.reason, decision.text)
     if wanted == job.admin_comment:
@@ -69,15 +77,12 @@ def _text(facts: Facts, decision: Decision[Effect], now: float) -> tuple[Effect,
     return (SetText(job_id=job.job_id, text=wanted),)
 
 
-def _due(facts: Facts, decision: Decision[Effect], now: float) -> bool:
-    state, seen = State(decision.state), facts.unit.seen
-    if state in _AT_ONCE:
-        return True
+def _settled(facts: Facts, state: State, now: float) -> bool:
+    seen = facts.unit.seen
     return state in _SETTLED and seen is not None and seen.state is state and now - seen.since >= SETTLE
 
 
-def _after(facts: Facts, decision: Decision[Effect], now: float) -> float | None:
-    seen, state = facts.unit.seen, State(decision.state)
-    if state not in _SETTLED or (seen and seen.state is state and now - seen.since >= SETTLE):
-        return decision.after
-    return SETTLE if decision.after is None else min(SETTLE, decision.after)
+def _after(after: float | None, *, settled: bool) -> float | None:
+    if settled:
+        return after
+    return SETTLE if after is None else min(SETTLE, after)
