@@ -13,6 +13,7 @@ from jinja2 import StrictUndefined
 from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Terminal
 
 Facts = Mapping[str, Any]
@@ -24,6 +25,8 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(
     autoescape=False,  # the output is a value in a tree, not a document
     keep_trailing_newline=True,
 )
+_ENVIRONMENT.filters["label"] = naming.label_value
+"""`{{ job.account | label }}`: what users write, made fit for a label value."""
 
 
 class TemplateError(Terminal):

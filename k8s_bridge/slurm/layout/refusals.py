@@ -1,6 +1,7 @@
 """Options that no layout can meet, as a table: what shows the option, its name, and what to do instead.
 
 Options that do not change what a job needs (name, nice, output, mail, begin, dependency …) are no rows.
+Records of 22.05 do not show --switches, --network and --ntasks-per-gpu: such jobs are laid out without them.
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ def test_template_marks_in_a_value_stay_text(text: str) -> None:
     assert rendered == [text, f"-{text}-"]
 
 
+def test_label_makes_a_text_fit_for_a_label_value() -> None:
+    assert compile_tree("{{ name | label }}").render({"name": "Phys & Chem!"}) == "Phys-Chem"
+
+
 def test_a_lone_number_stays_a_string() -> None:
     assert compile_tree({"a": "{{ cpus }}"}).render({"cpus": 4}) == {"a": "4"}
 
