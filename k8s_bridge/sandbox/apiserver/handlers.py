@@ -79,12 +79,11 @@ class Handlers:
         return Reply(body=_list_body(request.target.kind, page.rows, meta))
 
     def _page(self, request: Request) -> tuple[Page, Json]:
-        rows = self._selected(request)
         rv, limit, token = self._storage.rv, request.number("limit") or 0, request.query.get("continue", "")
         if token:
-            page = self.pager.following(token, rows, rv=rv, limit=limit)
+            page = self.pager.following(token, lambda: self._selected(request), rv=rv, limit=limit)
         else:
-            page = self.pager.first(rows, rv=rv, limit=limit)
+            page = self.pager.first(self._selected(request), rv=rv, limit=limit)
         meta: Json = {"resourceVersion": str(page.rv)}
         if page.token:
             meta |= {"continue": page.token}
@@ -92,10 +91,9 @@ class Handlers:
                 meta |= {"remainingItemCount": page.remaining}
         return page, meta
 
-    def _selected(self, request: Request) -> list[Stored]:
+    def _selected(self, request: Request) -> Sequence[Stored]:
         target = request.target
-        rows = self._storage.rows(target.kind, namespace=target.namespace, selection=selection(request))
-        return list(rows)
+        return self._storage.rows(target.kind, namespace=target.namespace, selection=selection(request))
 
     def _create(self, request: Request, body: bytes) -> Reply:
         _check_media_type(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.fieldsets import Fields, compare, ownable, to_fields_v1
@@ -34,12 +35,12 @@ class Writer:
 class Owner:
     """One entry of managedFields. Never changed; its JSON is made once and shared by later versions."""
 
-    __slots__ = ("_entry", "fields", "operation", "writer")
+    __slots__ = ("_entry", "_tree", "fields", "operation", "writer")
 
     def __init__(self, writer: Writer, operation: Operation, fields: Fields) -> None:
         self.writer = writer
         self.operation = operation
-        self.fields = fields
+        self.fields, self._tree = _shared(fields)
         self._entry: Json | None = None
 
     def is_of(self, writer: Writer, operation: Operation) -> bool:
@@ -68,12 +69,18 @@ class Owner:
                 "apiVersion": writer.api_version,
                 "time": writer.time,
                 "fieldsType": "FieldsV1",
-                "fieldsV1": to_fields_v1(self.fields),
+                "fieldsV1": self._tree,
             } | ({"subresource": writer.subresource} if writer.subresource else {})
         return self._entry
 
 
 Owners = tuple[Owner, ...]
+
+
+@lru_cache(maxsize=2048)
+def _shared(fields: Fields) -> tuple[Fields, Json]:
+    """The set and its fieldsV1: thousands of pods made from one template share one of each."""
+    return fields, to_fields_v1(fields)
 
 
 def after_update(owners: Owners, old: Json | None, new: Json, writer: Writer) -> Owners:

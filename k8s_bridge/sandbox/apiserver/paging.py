@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -62,18 +63,20 @@ class Pager:
             self._snapshots.popitem(last=False)
         return _page(rows, 0, limit, Token(rv, self._last, ("", "")))
 
-    def following(self, text: str, present: Sequence[Stored], *, rv: int, limit: int) -> Page:
+    def following(self, text: str, present: Callable[[], Sequence[Stored]], *, rv: int, limit: int) -> Page:
         """The page a token asks for. 400 if it is none, 410 if its snapshot is gone."""
         token = _decoded(text)
-        rows: Sequence[Stored] | None = present
-        if token.snapshot:
-            rows = self._snapshots.get(token.snapshot)
-        else:
-            token = Token(rv, 0, token.start)
+        rows = self._snapshots.get(token.snapshot) if token.snapshot else present()
         if rows is None:
             raise _too_old(token, rv)
-        begin = next((i for i, row in enumerate(rows) if row.key >= token.start), len(rows))
+        if not token.snapshot:
+            token = Token(rv, 0, token.start)
+        begin = bisect_left(rows, token.start, key=_key)
         return _page(rows, begin, limit or len(rows), token)
+
+
+def _key(row: Stored) -> Key:
+    return row.key
 
 
 def _page(rows: Sequence[Stored], begin: int, limit: int, token: Token) -> Page:

@@ -155,3 +155,12 @@ async def test_a_peer_that_leaves_is_forgotten(server, watching, storage):
     await asyncio.sleep(0)
     assert not server.app._watches
     assert not storage.logs[JOBSETS]._waiters
+
+
+def test_bytes_are_made_once_for_all_readers(storage):
+    create(storage, "a")
+    (row,) = storage.rows(JOBSETS)
+    (event,) = storage.logs[JOBSETS].since(0)
+    assert row is event.stored
+    assert row.body is row.body
+    assert event.line is event.line
