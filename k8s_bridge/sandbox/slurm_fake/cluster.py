@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from k8s_bridge.sandbox.clock import Clock
@@ -35,7 +35,10 @@ class Settings:
 
 @dataclass(eq=False, kw_only=True)
 class Cluster:
-    """Everything slurmctld knows. `up` is False while it is stopped; `*_changed` are Unix seconds."""
+    """Everything slurmctld knows. `up` is False while it is stopped; `*_changed` are Unix seconds.
+
+    `listeners` are called with each row after each change of it.
+    """
 
     settings: Settings
     clock: Clock
@@ -48,6 +51,7 @@ class Cluster:
     ended: dict[int, Job] = field(default_factory=dict)
     jobs_changed: int = 0
     nodes_changed: int = 0
+    listeners: list[Callable[[Job], None]] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -88,6 +92,8 @@ class Cluster:
             else:
                 index.pop(job.job_id, None)
         self.jobs_changed = int(self.now)
+        for listener in self.listeners:
+            listener(job)
 
     def forget(self, job: Job) -> None:
         """Purge a finished job: from now on its id is invalid."""
@@ -106,6 +112,10 @@ class Cluster:
     def nodes_touched(self) -> None:
         """Note that nodes have changed."""
         self.nodes_changed = int(self.now)
+
+    def has_cpus_for(self, job: Job) -> bool:
+        """Whether all nodes together, whatever their state, have as many CPUs as the job asks for."""
+        return sum(node.cpus for node in self.nodes.values()) >= job.demand.cpus
 
     def known_features(self, expression: str) -> bool:
         """Whether every feature named is one that some node has now."""

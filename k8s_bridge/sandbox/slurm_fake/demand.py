@@ -14,7 +14,7 @@ from k8s_bridge.sandbox.slurm_fake.nodes import Node, Share
 class Demand:
     """The job's request.
 
-    `max_nodes` 0 is no maximum; `memory_per_node` (MiB) None is not asked, 0 all that the node has.
+    `max_nodes` 0 is no maximum. Without a word about memory a job gets a node's whole (no DefMemPerNode).
     """
 
     min_nodes: int = 1
@@ -22,12 +22,17 @@ class Demand:
     tasks: int = 1
     cpus_per_task: int = 1
     tasks_per_node: int = 0
-    memory_per_node: int | None = None
+    memory_per_node: int = 0
     memory_per_cpu: int = 0
     per_node: tuple[Gres, ...] = ()
     per_task: tuple[Gres, ...] = ()
     per_job: tuple[Gres, ...] = ()
     exclusive: bool = False
+
+    @property
+    def cpus(self) -> int:
+        """CPUs of all tasks, at least one a node."""
+        return max(self.tasks * self.cpus_per_task, self.min_nodes)
 
 
 def read(record: Mapping[str, Any]) -> Demand:
@@ -39,7 +44,7 @@ def read(record: Mapping[str, Any]) -> Demand:
         tasks=number(record, "tasks") or nodes,
         cpus_per_task=number(record, "cpus_per_task") or 1,
         tasks_per_node=number(record, "tasks_per_node") or 0,
-        memory_per_node=number(record, "memory_per_node"),
+        memory_per_node=number(record, "memory_per_node") or 0,
         memory_per_cpu=number(record, "memory_per_cpu") or 0,
         per_node=asked(record.get("tres_per_node", "")),
         per_task=asked(record.get("tres_per_task", "")),
@@ -72,8 +77,7 @@ def tasks_that_fit(demand: Demand, node: Node) -> int:
     """How many of the job's tasks the free part of a node can take; 0 when it cannot be used."""
     if (demand.exclusive and node.shares) or any(_free(node, want) < want.count for want in demand.per_node):
         return 0
-    memory = node.memory if demand.memory_per_node == 0 else demand.memory_per_node or 0
-    if memory > node.free_memory:
+    if _memory(demand, node=node, cpus=demand.cpus_per_task) > node.free_memory:
         return 0
     limits = [node.free_cpus // demand.cpus_per_task, demand.tasks]
     limits += [_free(node, want) // want.count for want in demand.per_task if want.count]
@@ -82,6 +86,10 @@ def tasks_that_fit(demand: Demand, node: Node) -> int:
     if demand.tasks_per_node:
         limits.append(demand.tasks_per_node)
     return min(limits)
+
+
+def _memory(demand: Demand, *, node: Node, cpus: int) -> int:
+    return demand.memory_per_node or demand.memory_per_cpu * cpus or node.memory
 
 
 def _has_job_gres(demand: Demand, chosen: Iterable[tuple[Node, int]]) -> bool:

@@ -13,6 +13,7 @@ class Errno(IntEnum):
     CONTROLLER_AWAY = 1800
     PARTITION_NAME = 2000
     ACCESS_DENIED = 2002
+    FOREIGN_JOB = 2010
     NODE_CONFIGURATION = 2014
     PARTITION_CONFIGURATION = 2015
     NODES_BUSY = 2016
@@ -33,6 +34,7 @@ _TEXTS = {
     Errno.CONTROLLER_AWAY: "Unable to contact slurm controller (connect failure)",
     Errno.PARTITION_NAME: "Invalid partition name specified",
     Errno.ACCESS_DENIED: "Access/permission denied",
+    Errno.FOREIGN_JOB: "Invalid user id",
     Errno.NODE_CONFIGURATION: "Requested node configuration is not available",
     Errno.PARTITION_CONFIGURATION: "Requested partition configuration not available now",
     Errno.NODES_BUSY: "Requested nodes are busy",

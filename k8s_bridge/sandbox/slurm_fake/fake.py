@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from k8s_bridge.sandbox.clock import Clock, SystemClock
-from k8s_bridge.sandbox.slurm_fake import ending, node_admin, restart, scheduler, submission
+from k8s_bridge.sandbox.slurm_fake import ending, node_admin, nodes, restart, scheduler, submission
 from k8s_bridge.sandbox.slurm_fake.api import Api
 from k8s_bridge.sandbox.slurm_fake.cluster import ROOT, Cluster, Settings
 from k8s_bridge.sandbox.slurm_fake.faults import FaultRule, Faults
@@ -36,6 +36,7 @@ class FakeSlurm:
         self._api = Api(self.cluster, keyring=self._keyring)
         route = Route("/slurm/{version}/{rest:path}", self._api.handle, methods=_METHODS)
         self._server = Server(Starlette(routes=[route]))
+        self._trying: dict[str, str] = {}
         self._time: asyncio.Task[None] | None = None
         full = RELEASES[settings.release].full
         self._template: Mapping[str, Any] = records(full[-1] if full else "v0.0.42")["job"]
@@ -100,11 +101,18 @@ class FakeSlurm:
         ending.cancel(self.cluster, job_id, user=user)
 
     def register_node(self, name: str, conf: str) -> Node:
-        """A slurmd starts with `--conf` such as "CPUs=4 RealMemory=4000 Features=a Gres=gpu:4"."""
-        return node_admin.register(self.cluster, name, conf)
+        """A slurmd starts with `--conf` such as "CPUs=4 RealMemory=4000 Features=a Gres=gpu:4".
+
+        While slurmctld is away it goes on trying. Raises ValueError for a conf that slurmd refuses.
+        """
+        if self.cluster.up:
+            return node_admin.register(self.cluster, name, conf)
+        self._trying[name] = conf
+        return nodes.from_conf(name, conf, now=self.cluster.now)
 
     def lose_node(self, name: str) -> None:
         """A slurmd and its jobs end, and nobody tells slurmctld: what a deleted pod looks like."""
+        self._trying.pop(name, None)
         node_admin.lose(self.cluster, name)
 
     def inject(self, *rules: FaultRule, seed: int = 0) -> None:
@@ -118,6 +126,8 @@ class FakeSlurm:
     def start_controller(self, *, clean: bool = False) -> None:
         """Let slurmctld come back with its state, or with none."""
         restart.restart(self.cluster, clean=clean)
+        while self._trying:
+            node_admin.register(self.cluster, *self._trying.popitem())
 
     def restart(self, *, clean: bool = False) -> None:
         """Both at once."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from k8s_bridge.sandbox.slurm_fake.gres import Gres, owned
 
+HOST_MEMORY = 16_000
+"""MiB that a slurmd reports when its --conf does not say."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
@@ -25,7 +28,7 @@ class Node:
 
     name: str
     cpus: int = 1
-    memory: int = 1
+    memory: int = HOST_MEMORY
     gres: tuple[Gres, ...] = ()
     features: tuple[str, ...] = ()
     alive: bool = True
@@ -92,7 +95,7 @@ def from_conf(name: str, conf: str, *, now: float) -> Node:
     return Node(
         name=name,
         cpus=int(given.get("cpus", "1")),
-        memory=int(given.get("realmemory", "1")),
+        memory=int(given.get("realmemory", HOST_MEMORY)),
         gres=owned(given.get("gres", "")),
         features=tuple(filter(None, features.split(","))),
         started=int(now),

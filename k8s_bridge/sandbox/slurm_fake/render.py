@@ -51,7 +51,7 @@ def job_values(job: Job, *, now: float) -> dict[str, Any]:
         "submit_time": number(job.submit_time),
         "eligible_time": number(job.eligible_time),
         "restart_cnt": job.restarts,
-        "cpus": number(job.demand.tasks * job.demand.cpus_per_task),
+        "cpus": number(job.demand.cpus),
         "node_count": number(job.demand.min_nodes),
         "tasks": number(job.demand.tasks),
         "tres_req_str": _tres(job),
@@ -178,9 +178,8 @@ def _resources(shares: Sequence[Share]) -> dict[str, Any]:
 
 def _tres(job: Job) -> str:
     needs = job.demand
-    cpus = needs.tasks * needs.cpus_per_task
-    memory = (needs.memory_per_node or 0) * needs.min_nodes or needs.memory_per_cpu * cpus
-    return f"cpu={cpus},mem={memory}M,node={needs.min_nodes},billing={cpus}"
+    memory = needs.memory_per_node * needs.min_nodes or needs.memory_per_cpu * needs.cpus
+    return f"cpu={needs.cpus},mem={memory}M,node={needs.min_nodes},billing={needs.cpus}"
 
 
 def _used(node: Node) -> Iterable[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from k8s_bridge.sandbox.slurm_fake import demand, ending, features, node_admin
 from k8s_bridge.sandbox.slurm_fake.cluster import Cluster
 from k8s_bridge.sandbox.slurm_fake.demand import place
@@ -70,22 +72,35 @@ def _consider(cluster: Cluster, job: Job) -> None:
     if job.reason is Reason.BAD_CONSTRAINTS:
         _recover(cluster, job)
         return
-    expression = job.record.get("features", "")
-    able = [node for node in cluster.nodes.values() if features.matches(expression, node.features)]
-    if not cluster.nodes or (able and len(able) < job.demand.min_nodes):
-        _wait(cluster, job, Reason.PARTITION)
-    elif not able:
-        job.priority, job.recover_at = 0, cluster.now + cluster.settings.recovery
-        _wait(cluster, job, Reason.BAD_CONSTRAINTS)
+    able = _able(cluster, job)
+    if reason := _hopeless(cluster, job, able):
+        _wait(cluster, job, reason)
     else:
         _try(cluster, job, able)
+
+
+def _able(cluster: Cluster, job: Job) -> list[Node]:
+    expression = job.record.get("features", "")
+    return [node for node in cluster.nodes.values() if features.matches(expression, node.features)]
+
+
+def _hopeless(cluster: Cluster, job: Job, able: list[Node]) -> Reason | None:
+    """Why a job could not run on its nodes even if they were empty; BadConstraints is a hold by Slurm."""
+    if not cluster.has_cpus_for(job):
+        return Reason.PARTITION_CPUS
+    if len(cluster.nodes) < job.demand.min_nodes:
+        return Reason.PARTITION_NODES
+    if place(job.demand, [replace(node, shares={}) for node in able]):
+        return None
+    job.priority, job.recover_at = 0, cluster.now + cluster.settings.recovery
+    return Reason.BAD_CONSTRAINTS
 
 
 def _recover(cluster: Cluster, job: Job) -> None:
     if cluster.now < job.recover_at:
         return
     job.recover_at = cluster.now + cluster.settings.recovery
-    if cluster.known_features(job.record.get("features", "")):
+    if place(job.demand, [replace(node, shares={}) for node in _able(cluster, job)]):
         job.priority = 1
         _wait(cluster, job, Reason.NONE)
 

@@ -19,7 +19,10 @@ def update(
     user: str,
     template: Mapping[str, Any],
 ) -> None:
-    """Change a job as `user`. Raises SlurmError; what was refused for its values has changed nothing."""
+    """Change a job as `user`.
+
+    Raises SlurmError: with nothing changed, except for PARTITION_CONFIGURATION, where the change is made.
+    """
     job = cluster.find(job_id)
     if job.over:
         raise SlurmError(Errno.JOB_FINISHED)
@@ -33,14 +36,18 @@ def update(
     _set_begin(job, description)
     _set_hold(job, description, user=user)
     cluster.file(job)
-    _check_partition(cluster, job, description)
+    if job.state is State.PENDING and not cluster.has_cpus_for(job):
+        # slurmctld tries the changed job last: it complains of too small a partition, and keeps the change.
+        raise SlurmError(Errno.PARTITION_CONFIGURATION)
 
 
 def _check_rights(job: Job, description: Mapping[str, Any], *, user: str) -> None:
     if user == ROOT:
         return
+    if user != job.user:
+        raise SlurmError(Errno.FOREIGN_JOB)
     admin_held = job.held and job.reason is Reason.HELD_ADMIN
-    if user != job.user or "admin_comment" in description or (admin_held and releases(description)):
+    if "admin_comment" in description or (admin_held and releases(description)):
         raise SlurmError(Errno.ACCESS_DENIED)
 
 
@@ -90,14 +97,3 @@ def _set_hold(job: Job, description: Mapping[str, Any], *, user: str) -> None:
         job.priority = 1
         job.reason = Reason.NONE
         job.description = ""
-
-
-def _check_partition(cluster: Cluster, job: Job, description: Mapping[str, Any]) -> None:
-    # slurmctld tests the changed job last: in a partition without a node it complains, and keeps the change.
-    tested = {"begin_time", "hold", "priority"} & description.keys()
-    if tested and job.state is State.PENDING and not cluster.nodes and not _stays_held(job, description):
-        raise SlurmError(Errno.PARTITION_CONFIGURATION)
-
-
-def _stays_held(job: Job, description: Mapping[str, Any]) -> bool:
-    return job.held and not description.get("begin_time")

@@ -114,16 +114,22 @@ class RealSlurm:
             answer = await client.get(f"/slurm/{self.release.api_version}/{path}")
         return dict(answer.json())
 
-    def slurmd(self, name: str, conf: str) -> SlurmdProcess:
-        """Start a slurmd that registers as node `name`, with `--conf` such as "CPUs=2 Features=a"."""
+    def slurmd(self, name: str, conf: str, *, options: Sequence[str] = ()) -> SlurmdProcess:
+        """Start a slurmd that registers as node `name`, with `--conf` such as "CPUs=2 Features=a".
+
+        `options` are more of slurmd's own, such as -b.
+        """
+        port = self._conf.slurmd_port
         if self._bridge:
             prefix = pods.own_address(name, bridge=self._bridge, world=self.world)
         else:
-            prefix, conf = pods.shared_address(conf)
-        argv = (*prefix, self.world.enter, "slurmd", "-D", "-Z", "-N", name, "--conf", conf)
-        process = SlurmdProcess(name, process=self._daemons.spawn(f"slurmd.{name}", argv=argv))
-        self._slurmds.append(process)
-        return process
+            prefix, port = pods.shared_address(), free_port()
+            conf = f"Port={port} {conf}"
+        argv = (*prefix, self.world.enter, "slurmd", "-D", "-Z", *options, "-N", name, "--conf", conf)
+        process = self._daemons.spawn(f"slurmd.{name}", argv=argv)
+        slurmd = SlurmdProcess(name, process=process, port=port)
+        self._slurmds.append(slurmd)
+        return slurmd
 
     async def restart_controller(self, *, clean: bool = False) -> None:
         """Stop slurmctld and start it again; `clean` forgets jobs and nodes, as `slurmctld -c` does."""

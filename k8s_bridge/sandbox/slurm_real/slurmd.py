@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+from pathlib import Path
 
-from k8s_bridge.sandbox.slurm_real.network import Bridge, free_port
+from k8s_bridge.sandbox.slurm_real.network import Bridge
 from k8s_bridge.sandbox.slurm_real.process import Process, children, gone, kill
 from k8s_bridge.sandbox.slurm_real.world import World
 
+_POLL = 0.02
 _KILLED = 128 + signal.SIGKILL
 _POD = ("unshare", "--pid", "--fork", "--kill-child=KILL")
 _OWN_ADDRESS = """
@@ -22,8 +25,9 @@ shift 5; exec "$@"
 class SlurmdProcess:
     """One running slurmd. It ends by terminate (a pod is deleted) or kill (a machine loses power)."""
 
-    def __init__(self, name: str, *, process: Process) -> None:
+    def __init__(self, name: str, *, process: Process, port: int) -> None:
         self.name = name
+        self._port = port
         self._process = process
         self._killed = False
 
@@ -31,6 +35,14 @@ class SlurmdProcess:
     def alive(self) -> bool:
         """Whether slurmd has not ended yet."""
         return self._process.alive
+
+    async def listening(self) -> bool:
+        """Wait until slurmd accepts connections; False when it ends before that."""
+        while self.alive:
+            if any(_listens(pid, port=self._port) for pid in children(self._process.pid)):
+                return True
+            await asyncio.sleep(_POLL)
+        return False
 
     async def wait(self) -> int:
         """The exit code of slurmd, 137 when it had to be killed."""
@@ -57,9 +69,9 @@ class SlurmdProcess:
         return await self.wait()
 
 
-def shared_address(conf: str) -> tuple[tuple[str, ...], str]:
-    """(command prefix, --conf) of a slurmd on loopback with a port of its own."""
-    return _POD, f"Port={free_port()} {conf}"
+def shared_address() -> tuple[str, ...]:
+    """The command prefix of a slurmd on loopback: its port tells it from others."""
+    return _POD
 
 
 def own_address(name: str, *, bridge: Bridge, world: World) -> tuple[str, ...]:
@@ -68,3 +80,12 @@ def own_address(name: str, *, bridge: Bridge, world: World) -> tuple[str, ...]:
     world.name(name, address=address.partition("/")[0])
     script = ("sh", "-e", "-c", _OWN_ADDRESS, "pod", str(os.getpid()), link, bridge.name, address, name)
     return ("unshare", "--net", "--uts", *script, *_POD)
+
+
+def _listens(pid: int, *, port: int) -> bool:
+    try:
+        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()
+    except OSError:
+        return False
+    # local address is the second field, state the fourth: 0A is LISTEN.
+    return any(fields[1].endswith(f":{port:04X}") and fields[3] == "0A" for fields in map(str.split, lines))

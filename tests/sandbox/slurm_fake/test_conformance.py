@@ -23,11 +23,11 @@ def shape(value: Any) -> Any:
 
 
 async def test_a_held_job_shows_what_was_asked(world: World) -> None:
-    job_id = await world.submit(minimum_nodes=2, maximum_nodes=2, tasks=4, cpus_per_task=2, comment="mine")
+    job_id = await world.submit(minimum_nodes=1, maximum_nodes=1, tasks=4, cpus_per_task=2, comment="mine")
     job = await world.job(job_id)
     assert (job["job_state"], job["hold"], job["state_reason"]) == (["PENDING"], True, "JobHeldUser")
     assert job["priority"]["number"] == 0
-    assert (job["node_count"]["number"], job["max_nodes"]["number"]) == (2, 2)
+    assert job["max_nodes"]["number"] == 1
     assert (job["tasks"]["number"], job["cpus_per_task"]["number"], job["cpus"]["number"]) == (4, 2, 8)
     assert (job["comment"], job["name"], job["partition"], job["nodes"]) == ("mine", "t", "all", "")
 
@@ -140,6 +140,7 @@ async def test_a_feature_that_no_node_has_cannot_be_pinned_to(world: World) -> N
 
 
 async def test_unknown_and_wrapped_keys_change_nothing(world: World) -> None:
+    await world.add_node("w-1", SMALL)
     job_id = await world.submit()
     for body in ({"bogus": 1}, {"features": "x"}, {"job": {"comment": "wrapped"}}):
         status, answer = await world.post(f"job/{job_id}", body)
@@ -150,8 +151,8 @@ async def test_unknown_and_wrapped_keys_change_nothing(world: World) -> None:
 
 
 async def test_our_hold_cannot_be_released_by_the_owner(world: World) -> None:
-    await world.add_node("w-1", "CPUs=1 Features=other")
-    job_id = await world.submit(user="nobody", minimum_nodes=2)
+    await world.add_node("w-1", SMALL)
+    job_id = await world.submit(user="nobody")
     assert await world.update(job_id, hold=True) == (200, [])
     job = await world.job(job_id)
     assert (job["hold"], job["state_reason"], job["user_name"]) == (True, "JobHeldAdmin", "nobody")
@@ -163,16 +164,20 @@ async def test_our_hold_cannot_be_released_by_the_owner(world: World) -> None:
 async def test_a_users_hold_can_be_released_by_the_owner(world: World) -> None:
     await world.add_node("w-1", "CPUs=1")
     job_id = await world.submit(user="nobody")
-    assert await world.update(job_id, user="daemon", hold=False) == (500, [2002])
+    assert await world.update(job_id, user="daemon", hold=False) == (500, [2010])
     assert await world.update(job_id, user="nobody", hold=False) == (200, [])
     await world.job_becomes(job_id, "RUNNING")
 
 
-async def test_taking_a_hold_needs_no_node(world: World) -> None:
-    job_id = await world.submit()
-    assert await world.update(job_id, hold=True, admin_comment="waiting") == (200, [])
+async def test_an_update_complains_of_a_partition_with_too_few_cpus_and_is_made(world: World) -> None:
+    job_id = await world.submit(cpus_per_task=4)
+    assert await world.update(job_id, hold=True, admin_comment="waiting") == (500, [2015])
+    await world.add_node("w-1", "CPUs=3")
+    assert await world.update(job_id, comment="still") == (500, [2015])
     job = await world.job(job_id)
-    assert (job["state_reason"], job["admin_comment"]) == ("JobHeldAdmin", "waiting")
+    assert (job["state_reason"], job["admin_comment"], job["comment"]) == ("JobHeldAdmin", "waiting", "still")
+    await world.add_node("w-2", "CPUs=1")
+    assert await world.update(job_id, comment="enough in all") == (200, [])
 
 
 async def test_a_release_without_any_node_complains_and_is_done(world: World) -> None:
@@ -360,10 +365,26 @@ async def test_a_job_starts_on_exactly_as_many_nodes_as_it_needs(world: World) -
     await world.add_node("w-1", SMALL)
     await world.update(job_id, constraints="nodes-for-1")
     await world.update(job_id, hold=False)
-    await world.job_waits_for(job_id, "PartitionConfig")
+    await world.job_waits_for(job_id, "PartitionNodeLimit")
     await world.add_node("w-2", SMALL)
     job = await world.job_becomes(job_id, "RUNNING")
     assert job["job_resources"]["nodes"]["count"] == 2
+
+
+async def test_released_with_too_few_nodes_of_its_own_a_job_is_held_by_slurm(world: World) -> None:
+    await world.add_node("w-1", SMALL)
+    await world.add_node("other", SMALL.replace("for-1", "for-2"))
+    job_id = await world.submit(minimum_nodes=2, maximum_nodes=2, tasks=2)
+    await world.pin_and_release(job_id, "nodes-for-1")
+    job = await world.job_waits_for(job_id, "BadConstraints")
+    assert job["hold"] is True
+
+
+async def test_a_job_that_asks_for_no_memory_takes_all_of_a_node(world: World) -> None:
+    await world.add_node("w-1", "CPUs=4 RealMemory=4000")
+    first, second = await world.submit(hold=False), await world.submit(hold=False)
+    await world.job_becomes(first, "RUNNING")
+    await world.job_waits_for(second, "Resources")
 
 
 async def test_cpus_and_memory_are_counted(world: World) -> None:
@@ -374,7 +395,12 @@ async def test_cpus_and_memory_are_counted(world: World) -> None:
         await world.job_becomes(job_id, "RUNNING")
     third = await world.submit(hold=False, memory_per_node=memory)
     await world.job_waits_for(third, "Resources")
-    assert (await world.node("w-1"))["alloc_memory"] == 3800
+
+    async def counted() -> bool:
+        node = await world.node("w-1")
+        return (node["alloc_memory"], node["alloc_cpus"], node["alloc_idle_cpus"]) == (3800, 2, 2)
+
+    await world.until(counted)
     await world.delete(f"job/{jobs[0]}")
     await world.job_becomes(third, "RUNNING")
 

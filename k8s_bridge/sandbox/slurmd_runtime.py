@@ -1,0 +1,152 @@
+"""Pods whose main container is slurmd, backed by a real slurmd process or by a node of the fake cluster.
+
+What a pod asks for stands in its container's arguments, written for an entrypoint that splits them once more
+by shell rules. A slurmd that ends is a failed pod, whatever its own exit code says: no end means success.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from k8s_bridge.sandbox.controllers.kubelet_runtime import (
+    SIGKILL_EXIT,
+    ExitStatus,
+    Pod,
+    PodEnv,
+    RunningPod,
+    main_container,
+)
+from k8s_bridge.sandbox.slurm_fake import FakeSlurm
+from k8s_bridge.sandbox.slurm_real import RealSlurm, SlurmdProcess
+
+CONTAINER = "slurmd"
+_FAILED = 1
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+_WITH_VALUE = frozenset({"-N", "--conf", "--conf-server"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmdArguments:
+    """The node's name, its `--conf`, and slurmd's options that take no value, such as -b."""
+
+    name: str
+    conf: str
+    options: tuple[str, ...] = ()
+
+
+def slurmd_arguments(pod: Pod, env: PodEnv) -> SlurmdArguments:
+    """What the slurmd container of a pod says; raises ValueError when it names no node or no conf."""
+    joined = " ".join(_expanded(text, env) for text in main_container(pod).get("args", ()))
+    words = iter(shlex.split(joined))
+    values: dict[str, str] = {}
+    options = tuple(_options(words, values))
+    if not values.get("-N") or "--conf" not in values:
+        raise ValueError(f"slurmd: no -N or no --conf in: {joined}")
+    return SlurmdArguments(name=values["-N"], conf=values["--conf"], options=options)
+
+
+class RealSlurmdRuntime:
+    """Runs a real slurmd for each pod; its jobs are real processes that end with the pod."""
+
+    def __init__(self, slurm: RealSlurm) -> None:
+        self._slurm = slurm
+
+    async def start(self, pod: Pod, env: PodEnv) -> RunningPod:
+        """Start slurmd."""
+        try:
+            asked = slurmd_arguments(pod, env)
+        except ValueError as error:
+            return _Ended(str(error))
+        return _RealPod(self._slurm.slurmd(asked.name, asked.conf, options=asked.options))
+
+
+class FakeSlurmdRuntime:
+    """Registers a node of the fake cluster for each pod."""
+
+    def __init__(self, slurm: FakeSlurm) -> None:
+        self._slurm = slurm
+
+    async def start(self, pod: Pod, env: PodEnv) -> RunningPod:
+        """Register the node."""
+        try:
+            asked = slurmd_arguments(pod, env)
+            self._slurm.register_node(asked.name, asked.conf)
+        except ValueError as error:
+            return _Ended(str(error))
+        return _FakePod(self._slurm, name=asked.name)
+
+
+class _Ended:
+    """A pod whose slurmd could not even start."""
+
+    def __init__(self, message: str) -> None:
+        self._status = ExitStatus(code=_FAILED, message=message)
+
+    async def ready(self) -> None:
+        await asyncio.Event().wait()
+
+    async def wait(self) -> ExitStatus:
+        return self._status
+
+    async def terminate(self, *, grace: float) -> None:
+        """Nothing is left to end, at whatever grace."""
+
+
+class _RealPod:
+    def __init__(self, slurmd: SlurmdProcess) -> None:
+        self._slurmd = slurmd
+
+    async def ready(self) -> None:
+        if not await self._slurmd.listening():
+            await asyncio.Event().wait()
+
+    async def wait(self) -> ExitStatus:
+        return ExitStatus(code=await self._slurmd.wait() or _FAILED)
+
+    async def terminate(self, *, grace: float) -> None:
+        if grace > 0:
+            await self._slurmd.terminate(grace=grace)
+        else:
+            await self._slurmd.kill()
+
+
+class _FakePod:
+    def __init__(self, slurm: FakeSlurm, *, name: str) -> None:
+        self._slurm = slurm
+        self._name = name
+        self._ended = asyncio.Event()
+        self._code = _FAILED
+
+    async def ready(self) -> None:
+        """At once: the node registered when it started."""
+
+    async def wait(self) -> ExitStatus:
+        await self._ended.wait()
+        return ExitStatus(code=self._code)
+
+    async def terminate(self, *, grace: float) -> None:
+        if self._ended.is_set():
+            return
+        self._code = _FAILED if grace > 0 else SIGKILL_EXIT
+        self._slurm.lose_node(self._name)
+        self._ended.set()
+
+
+def _expanded(text: str, env: PodEnv) -> str:
+    def value(match: re.Match[str]) -> str:
+        return env.variables.get(match[1] or match[2], match[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def _options(words: Iterator[str], values: dict[str, str]) -> Iterator[str]:
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in _WITH_VALUE:
+            values[name] = value if equals else next(words, "")
+        elif word not in ("-D", "-Z"):
+            yield word
