@@ -1,0 +1,175 @@
+"""A real Slurm cluster as a world's cluster. Its log tells starts at once, slurmrestd the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from k8s_bridge.sandbox.controllers.kubelet_runtime import PodRuntime
+from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm
+from k8s_bridge.sandbox.slurmd_runtime import RealSlurmdRuntime
+from k8s_bridge.sandbox.world.config import PARTITIONS, WorldConfig
+from k8s_bridge.sandbox.world.pulse import Pulse
+from k8s_bridge.sandbox.world.requests import JobRequest
+from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, SlurmFacts
+
+_LOOK_LOG = 0.05
+_LOOK_REST = 0.4
+_STARTED = re.compile(
+    r"(?:Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+))"
+    r"|(?:Started JobId=(?P<job2>\d+) in \S+ on (?P<nodes2>\S+))"
+)
+_UNREADABLE = (httpx.HTTPError, KeyError, ValueError)
+
+
+class RealSide:
+    """RealSlurm behind the interface that it shares with the fake."""
+
+    def __init__(self, slurm: RealSlurm, *, pulse: Pulse) -> None:
+        self.slurm = slurm
+        self.facts = SlurmFacts(pulse)
+        self._client = httpx.AsyncClient(base_url=slurm.rest_url, timeout=10.0, verify=False)  # noqa: S501 - plain HTTP on loopback
+        self._log_read = 0
+        self._tasks = [asyncio.create_task(self._follow_log()), asyncio.create_task(self._follow_rest())]
+
+    @classmethod
+    async def start(cls, config: WorldConfig, pulse: Pulse) -> RealSide:
+        """A running, empty cluster with the managed partitions. RuntimeError when it does not come up."""
+        slurm = await RealSlurm.start(config.release, config.directory / "slurm", partitions=PARTITIONS)
+        return cls(slurm, pulse=pulse)
+
+    @property
+    def rest_url(self) -> str:
+        """Base URL of slurmrestd."""
+        return self.slurm.rest_url
+
+    @property
+    def token_file(self) -> Path:
+        """Token of root."""
+        return self.slurm.token_file
+
+    @property
+    def commands(self) -> Path | None:
+        """Wrappers of the cluster's own commands."""
+        return self.slurm.world.directory / "bin"
+
+    def runtime(self) -> PodRuntime:
+        """Pods that are slurmd processes."""
+        return RealSlurmdRuntime(self.slurm)
+
+    async def submit(self, request: JobRequest) -> int:
+        """Submit by sbatch; the job's id."""
+        return await self.slurm.sbatch(*request.arguments(), script=request.script)
+
+    async def cancel(self, job_id: int) -> None:
+        """Cancel by scancel."""
+        await self.slurm.world.run("scancel", str(job_id))
+
+    async def refresh(self) -> None:
+        """Read jobs and nodes now; what cannot be read now is read the next time."""
+        try:
+            jobs, nodes = await self._get("jobs/"), await self._get("nodes/")
+            facts = [_job(raw) for raw in jobs.get("jobs", ())]
+            there = [_node(raw) for raw in nodes.get("nodes", ())]
+        except _UNREADABLE:
+            return
+        if jobs.get("errors") or nodes.get("errors"):
+            return
+        for fact in facts:
+            self.facts.saw_job(fact)
+        self.facts.saw_nodes(there)
+
+    async def stop_controller(self) -> None:
+        """Stop slurmctld."""
+        await self.slurm.stop_controller()
+
+    async def start_controller(self) -> None:
+        """Start it again."""
+        await self.slurm.start_controller()
+
+    async def restart_rest(self) -> None:
+        """Stop and start slurmrestd."""
+        await self.slurm.restart_rest()
+
+    async def stop(self) -> None:
+        """End everything."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._client.aclose()
+        await self.slurm.stop()
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        headers = {"X-SLURM-USER-NAME": "root", "X-SLURM-USER-TOKEN": self.slurm.mint("root")}
+        answer = await self._client.get(f"/slurm/{self.slurm.release.api_version}/{path}", headers=headers)
+        return dict(answer.json())
+
+    async def _follow_rest(self) -> None:
+        while True:
+            await self.refresh()
+            await asyncio.sleep(_LOOK_REST)
+
+    async def _follow_log(self) -> None:
+        while True:
+            for job_id, listed in self._new_starts():
+                self.facts.saw_start(job_id, await self._names(listed))
+            await asyncio.sleep(_LOOK_LOG)
+
+    def _new_starts(self) -> list[tuple[int, str]]:
+        with self.slurm.world.log("slurmctld").open("rb") as log:
+            log.seek(self._log_read)
+            complete, newline, _ = log.read().rpartition(b"\n")
+        self._log_read += len(complete) + len(newline)
+        found = _STARTED.finditer(complete.decode(errors="replace"))
+        return [(int(match["job"] or match["job2"]), match["nodes"] or match["nodes2"]) for match in found]
+
+    async def _names(self, listed: str) -> tuple[str, ...]:
+        if "[" not in listed:
+            return tuple(listed.split(","))
+        try:
+            return tuple((await self.slurm.scontrol("show", "hostnames", listed)).split())
+        except CommandFailed:
+            return (listed,)
+
+
+def _job(raw: Mapping[str, Any]) -> JobFact:
+    states = _words(raw["job_state"])
+    flags = states[1:]
+    return JobFact(
+        job_id=raw["job_id"],
+        name=raw.get("name") or "",
+        partition=raw.get("partition") or "",
+        state=states[0],
+        completing="COMPLETING" in flags,
+        reason=raw.get("state_reason") or "",
+        held=_number(raw.get("priority")) == 0,
+        nodes=tuple(filter(None, (raw.get("nodes") or "").split(","))),
+        restarts=raw.get("restart_cnt") or 0,
+        text=raw.get("admin_comment") or raw.get("comment") or "",
+    )
+
+
+def _node(raw: Mapping[str, Any]) -> NodeFact:
+    return NodeFact(
+        name=raw["name"],
+        states=frozenset((*_words(raw.get("state")), *_words(raw.get("state_flags")))),
+        features=frozenset(_listed(raw.get("features"))),
+    )
+
+
+def _words(raw: str | Iterable[str] | None) -> list[str]:
+    words = raw.split("+") if isinstance(raw, str) else raw or ()
+    return [word.upper() for word in words]
+
+
+def _listed(raw: str | Iterable[str] | None) -> Iterable[str]:
+    return filter(None, raw.split(",")) if isinstance(raw, str) else raw or ()
+
+
+def _number(raw: Any) -> int | None:
+    return raw.get("number") if isinstance(raw, Mapping) else raw

@@ -1,0 +1,137 @@
+"""Slurm as a world sees it, real or fake: what can be done to it, and what was seen of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from k8s_bridge.sandbox.controllers.kubelet_runtime import PodRuntime
+from k8s_bridge.sandbox.world.pulse import Pulse
+from k8s_bridge.sandbox.world.requests import JobRequest
+
+_WAITS = ("PENDING", "CONFIGURING")
+_RUNS = ("RUNNING", "SUSPENDED")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFact:
+    """A job's record at one moment. `text` is the comment that people read; `nodes` where it runs or ran."""
+
+    job_id: int
+    name: str = ""
+    partition: str = ""
+    state: str = ""
+    completing: bool = False
+    reason: str = ""
+    held: bool = False
+    nodes: tuple[str, ...] = ()
+    restarts: int = 0
+    text: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether it is in a final state and has left its nodes."""
+        return bool(self.state) and self.state not in (*_WAITS, *_RUNS) and not self.completing
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs."""
+        return self.state == "RUNNING"
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it waits to be started."""
+        return self.state == "PENDING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFact:
+    """A node's record at one moment; state words in capitals."""
+
+    name: str
+    states: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """slurmctld started a job on these nodes. `at` is Unix seconds."""
+
+    job_id: int
+    nodes: tuple[str, ...]
+    at: float
+
+
+class SlurmFacts:
+    """What was seen of Slurm. Jobs stay known when Slurm has purged them; nodes are those of now."""
+
+    def __init__(self, pulse: Pulse) -> None:
+        self.jobs: dict[int, JobFact] = {}
+        self.nodes: dict[str, NodeFact] = {}
+        self.starts: list[Start] = []
+        self._pulse = pulse
+
+    def saw_job(self, job: JobFact) -> None:
+        """Note the newest record of a job."""
+        if self.jobs.get(job.job_id) != job:
+            self.jobs[job.job_id] = job
+            self._pulse.beat()
+
+    def saw_nodes(self, nodes: Iterable[NodeFact]) -> None:
+        """Note all nodes that there are."""
+        now = {node.name: node for node in nodes}
+        if now != self.nodes:
+            self.nodes = now
+            self._pulse.beat()
+
+    def saw_start(self, job_id: int, nodes: tuple[str, ...]) -> None:
+        """Note that a job has just been started."""
+        self.starts.append(Start(job_id=job_id, nodes=nodes, at=time.time()))
+        self._pulse.beat()
+
+
+class SlurmSide(Protocol):
+    """One cluster, real or fake."""
+
+    @property
+    def facts(self) -> SlurmFacts:
+        """What was seen so far."""
+
+    @property
+    def rest_url(self) -> str:
+        """Base URL of slurmrestd."""
+
+    @property
+    def token_file(self) -> Path:
+        """File with a token of root."""
+
+    @property
+    def commands(self) -> Path | None:
+        """Folder with sbatch, squeue and the like for people; None when there are none."""
+
+    def runtime(self) -> PodRuntime:
+        """What runs slurmd pods."""
+
+    async def submit(self, request: JobRequest) -> int:
+        """Submit a held job; its id. Raises RuntimeError for what slurmctld refuses."""
+
+    async def cancel(self, job_id: int) -> None:
+        """What scancel does."""
+
+    async def refresh(self) -> None:
+        """Read jobs and nodes now."""
+
+    async def stop_controller(self) -> None:
+        """Stop slurmctld."""
+
+    async def start_controller(self) -> None:
+        """Start slurmctld; it remembers."""
+
+    async def restart_rest(self) -> None:
+        """Stop slurmrestd and start it again at the same URL."""
+
+    async def stop(self) -> None:
+        """End everything."""
