@@ -1,0 +1,213 @@
+"""The bridge as the loop sees it, on real tables: when it decides, when it waits, what it refuses to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from api.load import parse_workloadmixing
+from api.views import JobSet, ObjectMeta
+from k8s_bridge.core import naming
+from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.runtime.controller import Outcome, Result
+from k8s_bridge.slurm.act import NAME_TAKEN
+from k8s_bridge.slurm.controller import SlurmController
+from k8s_bridge.slurm.effects import CreateJobSet, NodesDelete, TakeHold
+from k8s_bridge.slurm.layout.types import Group, Layout, Shape
+from k8s_bridge.slurm.model import Job, Node
+from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.policy import Policies
+from k8s_bridge.slurm.stages import Stages
+from k8s_bridge.slurm.tables import make_tables
+from k8s_bridge.slurm.unit import State
+
+MIXING = parse_workloadmixing(
+    yaml.safe_load(Path("tests/fixtures/workloadmixing/prototype-minimal.yaml").read_text())
+)
+PARTITION = MIXING.spec.partition_mappings[0].partition_name
+LAYOUT = Layout(groups=(Group(count=1, tasks=1, shape=Shape(cpus=1, memory=100)),))
+
+
+class Bridge:
+    """A controller with everything around it that a test may look at or turn."""
+
+    def __init__(self, *, limit: int = 10) -> None:
+        self.time = 100.0
+        self.done: list[object] = []
+        self.fails: Exception | None = None
+        self.again: list[int] = []
+        self.stages: list[tuple[str, float]] = []
+        self.tables = make_tables()
+        policies = Policies(MIXING)
+        self.observer = Observer(self.tables, policies=policies, planner=lambda job, route: (LAYOUT, "s"))
+        for queue in policies.limits():
+            self.observer.turns.limit(queue, limit)
+        self.controller = SlurmController(
+            name="ns/wm",
+            tables=self.tables,
+            observer=self.observer,
+            actor=self,
+            stages=Stages(lambda stage, seconds: self.stages.append((stage.value, seconds))),
+            blocked=lambda: "",
+            monotonic=lambda: self.time,
+            clock=lambda: self.time,
+        )
+        self.controller.on_again(self.again.append)
+
+    async def act(self, effect):
+        if self.fails:
+            raise self.fails
+        self.done.append(effect)
+
+    def job(self, job_id: int = 1, **fields) -> Job:
+        job = Job(
+            **{
+                "job_id": job_id,
+                "partition": PARTITION,
+                "states": frozenset({"PENDING"}),
+                "held": True,
+                "reason": "JobHeldUser",
+                "submit_time": 50,
+                **fields,
+            }
+        )
+        self.tables.jobs.upsert(job)
+        return job
+
+    def jobset(self, job_id: int = 1, uid: str = "u") -> None:
+        self.tables.jobsets.upsert(
+            JobSet(
+                metadata=ObjectMeta(
+                    name=naming.jobset_name(job_id),
+                    namespace=MIXING.metadata.namespace,
+                    uid=uid,
+                    resource_version="1",
+                    labels={naming.SLURM_JOB_ID: str(job_id)},
+                )
+            )
+        )
+
+    def state(self, job_id: int = 1) -> str | None:
+        decision = self.controller.decide(job_id, self.time)
+        return decision and decision.state
+
+
+async def test_after_a_write_to_slurm_nothing_is_decided_until_a_later_poll_has_ended():
+    bridge = Bridge()
+    bridge.job()
+    assert bridge.state() == State.HELD
+    await bridge.controller.act(1, TakeHold(job_id=1, text=""))
+    assert bridge.state() is None
+    bridge.controller.polled(started=bridge.time - 1)
+    assert bridge.state() is None, "that poll began before the write"
+    bridge.controller.polled(started=bridge.time + 1)
+    assert bridge.again == [1]
+    assert bridge.state() == State.HELD
+
+
+async def test_a_failed_write_may_have_worked_and_waits_as_well():
+    bridge = Bridge()
+    bridge.job()
+    bridge.fails = Retry("no answer")
+    with pytest.raises(Retry):
+        await bridge.controller.act(1, TakeHold(job_id=1, text=""))
+    assert bridge.state() is None
+
+
+async def test_a_write_to_kubernetes_does_not_wait_for_slurm():
+    bridge = Bridge()
+    bridge.job()
+    await bridge.controller.act(1, CreateJobSet(job_id=1, shape="s"))
+    assert bridge.state() == State.HELD
+
+
+def test_an_effect_is_refused_when_the_job_changed_since_it_was_decided():
+    bridge = Bridge()
+    bridge.job()
+    decision = bridge.controller.decide(1, bridge.time)
+    assert all(bridge.controller.current(1, effect) for effect in decision.effects)
+    bridge.job(states=frozenset({"CANCELLED"}))
+    assert not any(bridge.controller.current(1, effect) for effect in decision.effects)
+
+
+def test_only_so_many_wait_for_quota_and_the_next_one_is_called_when_a_place_is_free():
+    bridge = Bridge(limit=1)
+    bridge.job(1)
+    bridge.job(2, submit_time=60)
+    assert (bridge.state(1), bridge.state(2)) == (State.HELD, State.TURN)
+    bridge.jobset(1)
+    assert bridge.state(1) == State.QUEUED
+    assert bridge.state(2) == State.TURN
+    bridge.again.clear()
+    bridge.job(1, states=frozenset({"CANCELLED"}))
+    assert bridge.state(1) == State.DRAINING
+    assert bridge.again == [2]
+    assert bridge.state(2) == State.HELD
+
+
+def test_a_name_that_is_taken_is_remembered_and_said():
+    bridge = Bridge()
+    bridge.job()
+    bridge.controller.observe_outcome(
+        Outcome(
+            controller="ns/wm",
+            key=1,
+            result=Result.TERMINAL,
+            effect="CreateJobSet",
+            error=Terminal("taken", reason=NAME_TAKEN),
+        )
+    )
+    assert bridge.state() == State.NAME_TAKEN
+
+
+def test_many_jobs_gone_at_once_are_not_believed():
+    bridge = Bridge()
+    for job_id in (1, 2, 3):
+        bridge.jobset(job_id, uid=f"u{job_id}")
+        bridge.controller.missing(job_id)
+    bridge.controller.polled(started=bridge.time)
+    assert [bridge.state(j) for j in (1, 2, 3)] == [State.GUARDED] * 3
+    assert bridge.controller.guarded
+    bridge.job(1)
+    bridge.controller.polled(started=bridge.time)
+    assert bridge.state(2) == State.DRAINING
+
+
+def test_a_job_that_slurm_was_not_asked_about_is_not_gone():
+    bridge = Bridge()
+    bridge.jobset()
+    assert bridge.state() == State.UNKNOWN
+
+
+def test_a_ghost_node_makes_a_unit_of_its_own():
+    bridge = Bridge()
+    bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9",), states=frozenset({"IDLE"})))
+    assert 9 in set(bridge.controller.keys())
+    assert bridge.state(9) == State.UNKNOWN
+    bridge.controller.missing(9)
+    decision = bridge.controller.decide(9, bridge.time)
+    assert decision.effects == (NodesDelete(nodes=("x",)),)
+
+
+def test_pickup_is_measured_from_first_sight_to_the_jobset():
+    bridge = Bridge()
+    bridge.job()
+    bridge.state()
+    bridge.time += 0.25
+    bridge.controller.observe_outcome(
+        Outcome(controller="ns/wm", key=1, result=Result.DONE, effect="CreateJobSet")
+    )
+    assert bridge.stages == [("pickup", 0.25)]
+
+
+def test_what_is_over_is_forgotten():
+    bridge = Bridge()
+    bridge.job()
+    bridge.state()
+    assert 1 in bridge.controller.said
+    bridge.job(states=frozenset({"COMPLETED"}))
+    assert bridge.state() == State.DONE
+    assert 1 not in bridge.controller.said
+    assert sum(bridge.controller.states.values()) == 0
