@@ -1,0 +1,167 @@
+"""Keeps the table of jobs up to date, by the cheapest questions that will do.
+
+`jobs/state/` (v0.0.42 and later) tells new ids and changed states; those jobs are read one by one. It does not
+tell a hold, a constraint or a time limit that changed: so jobs of interest are read again now and then, jobs
+that were written in the next cycle, and everything by `resync`, which costs nothing while nothing changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from k8s_bridge.core.errors import BridgeError, Missing, Terminal
+from k8s_bridge.kube.store import Table
+from k8s_bridge.slurm.client.port import SlurmReads
+from k8s_bridge.slurm.client.results import Listing, Unchanged
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.poller import plan
+from k8s_bridge.slurm.poller.doubt import Doubt
+
+DUTY = 50.0
+"""A full listing takes at most 1/50 of the time: 20,000 jobs cost slurmrestd 20 s."""
+VERIFY = 64
+WATCHED = 64
+"""Missing jobs, and jobs of interest, that are read in one cycle."""
+
+
+class JobMirror:
+    """`refresh` is one cycle; `resync` may run beside it. `period` and `clock` give (monotonic) seconds."""
+
+    def __init__(  # noqa: PLR0913  # made in one place, by the poller
+        self,
+        client: SlurmReads,
+        table: Table[Job],
+        *,
+        interest: Callable[[], Iterable[int]],
+        period: float,
+        clock: Callable[[], float],
+        doubt: Doubt,
+    ) -> None:
+        self.malformed = 0
+        self._client = client
+        self._table = table
+        self._interest = interest
+        self._period = period
+        self._clock = clock
+        self._doubt = doubt
+        self._since: int | None = None
+        self._listed = False
+        self._resync_at = float("-inf")
+        self._written: set[int] = set()
+        self._read_at: dict[int, float] = {}
+        self._unreadable: dict[int, frozenset[str]] = {}
+
+    def written(self, job_ids: Iterable[int]) -> None:
+        """These were changed by us: read them in the next cycle, whatever their state says."""
+        self._written.update(job_ids)
+
+    def distrust(self) -> None:
+        """Slurmctld may have been restarted: what it said of "since" counts no more."""
+        self._since = None
+
+    @property
+    def resync_due(self) -> bool:
+        """Whether `resync` should be called now."""
+        return self._listed and self._clock() >= self._resync_at
+
+    async def resync(self) -> None:
+        """See changes that states do not show. Rows that are read one by one meanwhile are newer and stay."""
+        started = self._clock()
+        try:
+            await self._list(self._since)
+        except BridgeError:
+            self._resync_in(DUTY * (self._clock() - started))
+            raise
+
+    async def refresh(self) -> None:
+        """Bring the table up to date with what was true when this was called."""
+        written, self._written = self._written, set()
+        try:
+            await self._refresh(written)
+        except BaseException:
+            self._written |= written
+            raise
+
+    async def _refresh(self, written: set[int]) -> None:
+        states = await self._client.job_states() if self._listed else None
+        if states is None:
+            ids = await self._list(self._since)
+            await self._read(written | self._watched())
+        else:
+            ids = frozenset(states)
+            changes = plan.compare(states, self._table.values())
+            moved = {i for i in changes.moved if self._unreadable.get(i) != states[i]}
+            if plan.relist_is_cheaper(len(moved), listed=len(states)):
+                await self._list(None)
+            else:
+                await self._read((moved | written | self._watched()) & ids)
+                self._unreadable = {i: states[i] for i in self._unreadable if i in states}
+        await self._drop(ids)
+
+    async def _list(self, since: int | None) -> frozenset[int]:
+        """List everything; the ids that Slurm has. Those of the table when nothing changed."""
+        started = self._clock()
+        result = await self._client.jobs(since)
+        if isinstance(result, Listing):
+            self._take(result, started=started)
+            self._resync_in(DUTY * (self._clock() - started))
+        else:
+            self._resync_in(0.0)
+        if isinstance(result, Unchanged) or result.malformed:
+            return frozenset(row.job_id for row in self._table.values())
+        return frozenset(job.job_id for job in result.items)
+
+    def _resync_in(self, seconds: float) -> None:
+        self._resync_at = self._clock() + max(self._period, seconds)
+
+    def _take(self, listing: Listing[Job], *, started: float) -> None:
+        newer = {job_id for job_id, at in self._read_at.items() if at >= started}
+        self._table.replace((job for job in listing.items if job.job_id not in newer), keep=lambda _: True)
+        self._read_at = {job_id: self._read_at[job_id] for job_id in newer}
+        # One second less: the server's time has that grain, and more may have happened in its last second.
+        self._since = listing.last_update - 1 if listing.last_update else None
+        self.malformed = listing.malformed
+        self._listed = True
+
+    def _watched(self) -> set[int]:
+        """Jobs of interest that were not read for a period, the longest unread first."""
+        due = self._clock() - self._period
+        waiting = sorted((self._read_at.get(i, 0.0), i) for i in set(self._interest()))
+        return {job_id for at, job_id in waiting[:WATCHED] if at <= due}
+
+    async def _read(self, ids: Iterable[int]) -> None:
+        """Read jobs one by one; the client bounds how many at a time. Trouble is raised when all are done."""
+        results = await asyncio.gather(*(self._read_one(i) for i in ids), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _read_one(self, job_id: int) -> None:
+        started = self._clock()
+        try:
+            job = await self._client.job(job_id)
+        except Missing:
+            self._forget(job_id)
+        except Terminal as error:
+            if error.reason != "JobUnreadable":
+                raise
+            self.malformed += 1
+            row = self._table.get(str(job_id))
+            self._unreadable[job_id] = row.states if row else frozenset()
+        else:
+            self._unreadable.pop(job_id, None)
+            self._read_at[job_id] = started
+            self._table.upsert(job)
+
+    def _forget(self, job_id: int) -> None:
+        self._read_at.pop(job_id, None)
+        self._unreadable.pop(job_id, None)
+        self._table.remove(str(job_id))
+
+    async def _drop(self, listed: frozenset[int]) -> None:
+        """Remove rows that Slurm does not list, each only when slurmctld says that there is no such job."""
+        rows = self._table.values()
+        gone = [row for row in rows if row.job_id not in listed]
+        if self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone)):
+            await self._read([row.job_id for row in gone[:VERIFY]])

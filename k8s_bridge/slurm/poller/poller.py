@@ -1,0 +1,171 @@
+"""Asks Slurm again and again: calmly when nothing moves, quickly when something does, at once when nudged.
+
+It fills the tables and never decides. Trouble with Slurm is reported and tried again, never raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from k8s_bridge.core.errors import BridgeError, Retry
+from k8s_bridge.kube.backoff import Backoff
+from k8s_bridge.kube.store import Table
+from k8s_bridge.slurm.client.port import SlurmReads
+from k8s_bridge.slurm.model import Job, Node
+from k8s_bridge.slurm.poller.doubt import Doubt
+from k8s_bridge.slurm.poller.jobs import JobMirror
+from k8s_bridge.slurm.poller.nodes import NodeMirror
+
+DEFAULT_PERIOD = 10.0
+_STOP_SECONDS = 5.0
+_NOTHING: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """One look at Slurm. Times are monotonic seconds; `error` is None when all of it succeeded."""
+
+    number: int
+    started: float
+    finished: float
+    error: BridgeError | None = None
+
+
+def _unheard(_: object) -> None:
+    """Nobody listens."""
+
+
+class Poller:
+    """Mirrors jobs and nodes of one Slurm into two tables.
+
+    `pace` says how many seconds to wait after a cycle; a slow answer makes the wait as long as itself, so
+    that Slurm is never asked more than half of the time. `interest` gives the jobs that the bridge works on
+    now; they are read again every `period` seconds. `on_doubt` is told when most jobs vanish at once.
+    """
+
+    def __init__(  # noqa: PLR0913  # all but the first three have defaults
+        self,
+        client: SlurmReads,
+        jobs: Table[Job],
+        nodes: Table[Node],
+        *,
+        interest: Callable[[], Iterable[int]] = lambda: _NOTHING,
+        pace: Callable[[], float] = lambda: DEFAULT_PERIOD,
+        period: float = DEFAULT_PERIOD,
+        on_cycle: Callable[[Cycle], None] = _unheard,
+        on_doubt: Callable[[int], None] = _unheard,
+        clock: Callable[[], float] = time.monotonic,
+        rand: Callable[[], float] = random.random,
+    ) -> None:
+        self.synced = asyncio.Event()
+        self.last = Cycle(number=0, started=float("-inf"), finished=float("-inf"))
+        self.last_good = self.last
+        self.resync_error: BridgeError | None = None
+        self._pace = pace
+        self._on_cycle = on_cycle
+        self._clock = clock
+        self._backoff = Backoff(rand=rand)
+        self._nudged = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._resync: asyncio.Task[None] | None = None
+        self._jobs = JobMirror(
+            client,
+            jobs,
+            interest=interest,
+            period=period,
+            clock=clock,
+            doubt=Doubt(clock=clock, report=on_doubt),
+        )
+        self._nodes = NodeMirror(client, nodes)
+
+    @property
+    def malformed(self) -> int:
+        """Jobs and nodes of the last answers that could not be read."""
+        return self._jobs.malformed + self._nodes.malformed
+
+    def nudge(self) -> None:
+        """Something changed in Slurm: look now. Nudges that come before the look are one."""
+        self._nudged.set()
+
+    def written(self, *job_ids: int) -> None:
+        """These jobs were changed by us: look now, and read them even if their state is the same."""
+        self._jobs.written(job_ids)
+        self.nudge()
+
+    def stop(self) -> None:
+        """Make `run` return; a second call changes nothing."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Poll until `stop`. A request under way then has 5 s to end, or ends with its client."""
+        work = asyncio.create_task(self._cycles())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.stop()
+            self.nudge()
+            await asyncio.wait({work, stopping}, timeout=_STOP_SECONDS)
+            for task in (work, stopping, self._resync):
+                if task is not None:
+                    task.cancel()
+        if work.done() and not work.cancelled():
+            work.result()
+
+    async def _cycles(self) -> None:
+        while not self._stopping.is_set():
+            self._nudged.clear()
+            cycle = await self._cycle()
+            self._tell(cycle)
+            await self._pause(cycle)
+
+    async def _cycle(self) -> Cycle:
+        started = self._clock()
+        error: BridgeError | None = None
+        looks = (self._jobs.refresh(), self._nodes.refresh())
+        for result in await asyncio.gather(*looks, return_exceptions=True):
+            if isinstance(result, BridgeError):
+                error = error or result
+            elif isinstance(result, BaseException):
+                raise result
+        number = self.last.number + 1
+        return Cycle(number=number, started=started, finished=self._clock(), error=error)
+
+    def _tell(self, cycle: Cycle) -> None:
+        self.last = cycle
+        if cycle.error is None:
+            self.last_good = cycle
+            self._backoff.reset()
+            self.synced.set()
+        else:
+            self._jobs.distrust()
+            self._nodes.distrust()
+        self._on_cycle(cycle)
+        self._resync_if_due()
+
+    def _resync_if_due(self) -> None:
+        """Beside the cycles: a full listing of many jobs must not delay the sight of a new one."""
+        running = self._resync is not None and not self._resync.done()
+        if self.last.error is None and self._jobs.resync_due and not running:
+            self._resync = asyncio.create_task(self._resynced())
+
+    async def _resynced(self) -> None:
+        try:
+            await self._jobs.resync()
+            self.resync_error = None
+        except BridgeError as error:
+            self.resync_error = error
+
+    async def _pause(self, cycle: Cycle) -> None:
+        seconds = max(self._pace(), cycle.finished - cycle.started)
+        if isinstance(cycle.error, Retry):
+            seconds = self._backoff.next(at_least=cycle.error.after)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._nudged.wait()
+        except TimeoutError:
+            pass
