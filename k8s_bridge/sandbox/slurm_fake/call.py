@@ -12,7 +12,7 @@ from starlette.requests import Request
 from k8s_bridge.sandbox.slurm_fake.cluster import Cluster
 from k8s_bridge.sandbox.slurm_fake.envelope import Envelope
 from k8s_bridge.sandbox.slurm_fake.faults import Fault, FaultRule
-from k8s_bridge.sandbox.slurm_fake.render import Template
+from k8s_bridge.sandbox.slurm_fake.template import Template
 from k8s_bridge.sandbox.slurm_fake.versions import records
 
 Row = TypeVar("Row")

@@ -1,33 +1,14 @@
-"""Full-size job and node records as slurmrestd writes them, from lean rows."""
+"""The field values of full job and node records, from lean rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from k8s_bridge.sandbox.slurm_fake.jobs import Job, Reason, State
 from k8s_bridge.sandbox.slurm_fake.nodes import Node, Share
 
-_DEPTH = "      "
 _TERM = 15
-
-
-class Template:
-    """A record of one version, its text made once: only what differs is written anew for each row."""
-
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        self.record = record
-        self._lines = {key: self._line(key, value) for key, value in record.items()}
-
-    def render(self, values: Mapping[str, Any]) -> str:
-        """One record; keys that this version does not have are left out."""
-        changed = {key: self._line(key, value) for key, value in values.items() if key in self._lines}
-        return "    {\n" + ",\n".join((self._lines | changed).values()) + "\n    }"
-
-    def _line(self, key: str, value: Any) -> str:
-        text = json.dumps(value, indent=2).replace("/", "\\/") if value != {} else "{}"
-        return f'{_DEPTH}"{key}": ' + text.replace("\n", "\n" + _DEPTH)
 
 
 def number(value: int) -> dict[str, Any]:
