@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol, get_args
 
 from k8s_bridge.core.decision import Decision
@@ -45,6 +46,14 @@ _FOLLOWED = _FAST | {
     State.RESIZED,
 }
 _SLURM_EFFECTS = get_args(SlurmEffect)
+
+
+class Pace(Enum):
+    """Whether units wait for what only Slurm can tell, merely run, or neither."""
+
+    MOVING = "moving"
+    RUNNING = "running"
+    IDLE = "idle"
 
 
 class Acting(Protocol):
@@ -94,6 +103,15 @@ class SlurmController:
         self._wrote: dict[int, float] = {}
         self._poll_started = float("-inf")
         self._again: Callable[[int], None] = lambda _: None
+        self._on_wrote: Callable[[int], None] = lambda _: None
+
+    def on_wrote(self, wrote: Callable[[int], None]) -> None:
+        """Call `wrote` with each job that was written to: its record must be read again."""
+        self._on_wrote = wrote
+
+    def unknown(self) -> list[int]:
+        """Ids that Slurm has to be asked about."""
+        return [job_id for job_id, said in self.said.items() if said.state is State.UNKNOWN]
 
     def on_again(self, again: Callable[[int], None]) -> None:
         """Call `again` with each unit that must be looked at although none of its rows changed."""
@@ -112,9 +130,11 @@ class SlurmController:
         return {job_id for job_id, said in self.said.items() if said.state in _FOLLOWED} | self._wrote.keys()
 
     @property
-    def moving(self) -> bool:
-        """Whether any unit waits for what only Slurm can tell."""
-        return bool(self._wrote) or any(self.states[state] for state in _FAST)
+    def pace(self) -> Pace:
+        """How closely Slurm must be watched for the units that there are."""
+        if self._wrote or any(self.states[state] for state in _FAST):
+            return Pace.MOVING
+        return Pace.RUNNING if self.states[State.RUNNING] else Pace.IDLE
 
     def polled(self, *, started: float) -> None:
         """A poll that began at `started` (monotonic) has ended well."""
@@ -153,6 +173,7 @@ class SlurmController:
         finally:
             if isinstance(effect, _SLURM_EFFECTS):
                 self._wrote[key] = self._monotonic()
+                self._on_wrote(key)
 
     def observe_outcome(self, outcome: Outcome[int]) -> None:
         """Note what people were told, names that are taken, and when JobSets were made."""

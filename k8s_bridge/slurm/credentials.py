@@ -5,9 +5,11 @@ A token never leaves for another host than the spec's own URL: it is given to th
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,14 +18,15 @@ import msgspec
 from api.v1alpha1.slurm import CertificateRef, CertificateSource
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import Object
-from k8s_bridge.core.errors import Missing, Terminal
+from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.redact import Redactor
+from k8s_bridge.runtime.waiting import wait
 from k8s_bridge.slurm.client.config import SlurmEndpoint, Tls
 from k8s_bridge.slurm.client.token import TokenSource
 
-REFRESH = 60.0
-"""Seconds between two looks at a Secret."""
+REFRESH, RETRY = 60.0, 5.0
+"""Seconds between two looks at a Secret that is there, or is not."""
 
 
 class Secret(Object, frozen=True):
@@ -55,7 +58,23 @@ class Credentials:
         self._kube = kube
         self._redactor = redactor
         self._secret = self._last = ""
+        self._stopping = False
+        self._wake = asyncio.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="k8s-bridge-tls-")
+
+    async def run(self, failed: Callable[[BridgeError], None]) -> None:
+        """Keep the token of a Secret fresh until `stop`; what goes wrong is told to `failed`."""
+        while not self._stopping:
+            try:
+                await self.refresh()
+            except BridgeError as error:
+                failed(error)
+            await wait(self._wake, seconds=REFRESH if self._secret else RETRY)
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        self._stopping = True
+        self._wake.set()
 
     def close(self) -> None:
         """Delete the certificate files."""

@@ -1,0 +1,236 @@
+"""The parts of a connected session: made together, run together, ended in order.
+
+It owns lifetimes and wiring only. What is observed, decided and done is elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from api.v1alpha1 import WorkloadMixing
+from k8s_bridge.core.errors import BridgeError, Conflict
+from k8s_bridge.kube.store import Delta
+from k8s_bridge.runtime.backoff import Backoff
+from k8s_bridge.runtime.gauges import Reading, UnitGroup
+from k8s_bridge.runtime.logging import OutcomeLog
+from k8s_bridge.runtime.loop import Loop
+from k8s_bridge.runtime.queue import Queue
+from k8s_bridge.runtime.services import Services
+from k8s_bridge.runtime.status import Status
+from k8s_bridge.slurm.act import Actor
+from k8s_bridge.slurm.client import SlurmClient
+from k8s_bridge.slurm.controller import Pace, SlurmController
+from k8s_bridge.slurm.credentials import Credentials
+from k8s_bridge.slurm.details import Details
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.planner import Planner
+from k8s_bridge.slurm.policy import Policies
+from k8s_bridge.slurm.poller import Cycle, Poller
+from k8s_bridge.slurm.reporter import Reporter
+from k8s_bridge.slurm.resolver import Resolver
+from k8s_bridge.slurm.slurm_health import HealthWatch
+from k8s_bridge.slurm.sources import Sources
+from k8s_bridge.slurm.stages import Stages
+from k8s_bridge.slurm.tables import make_tables
+
+_PACES = {Pace.MOVING: 0.05, Pace.RUNNING: 1.0}
+"""Seconds between two polls; otherwise the spec's pollInterval."""
+
+
+class Parts:
+    """The parts of a connected session."""
+
+    def __init__(
+        self,
+        services: Services,
+        mixing: WorkloadMixing,
+        status: Status,
+        client: SlurmClient,
+        credentials: Credentials,
+    ) -> None:
+        name = f"{mixing.metadata.namespace}/{mixing.metadata.name}"
+        self._services, self._name = services, name
+        self._client, self._credentials = client, credentials
+        self._tables = tables = make_tables()
+        policies = Policies(mixing)
+        self._planner = Planner(policies)
+        self._policies = policies
+        self._observer = Observer(tables, policies=policies, planner=self._planner.plan)
+        self._sources = Sources(
+            services.client, tables, namespace=mixing.metadata.namespace, mixing=mixing.metadata.name
+        )
+        actor = Actor(
+            kube=services.client,
+            slurm=client,
+            events=services.events,
+            tables=tables,
+            render=self._render,
+            clock=time.time,
+        )
+        self._controller = SlurmController(
+            name=name,
+            tables=tables,
+            observer=self._observer,
+            actor=actor,
+            stages=Stages(lambda stage, seconds: services.metrics.stage(name, stage=stage, seconds=seconds)),
+            blocked=self._blocked,
+            monotonic=time.monotonic,
+            clock=time.time,
+        )
+        self._queue: Queue[int] = Queue(Backoff(random.random))
+        self._loop = Loop(
+            self._controller,
+            self._queue,
+            workers=mixing.spec.create_workers,
+            may_write=services.may_write,
+            clock=time.time,
+            on_outcome=(services.metrics.outcome, OutcomeLog(services.log)),
+        )
+        self._poller = Poller(
+            client,
+            tables.jobs,
+            tables.nodes,
+            interest=self._controller.followed,
+            pace=self._pace,
+            period=mixing.spec.poll_interval.total_seconds(),
+            on_cycle=self._polled,
+        )
+        self._resolver = Resolver(client, tables.jobs, missing=self._controller.missing)
+        self._health = HealthWatch(credentials.token(), interval=mixing.spec.poll_interval.total_seconds())
+        self._asking: asyncio.Task[None] | None = None
+        self._reporter = Reporter(
+            status=status,
+            events=services.events,
+            tables=tables,
+            observer=self._observer,
+            controller=self._controller,
+            health=self._health.now,
+            ping=lambda: self._health.ping,
+            clock=time.time,
+        )
+        tables.subscribe(self._queue.add)
+        tables.jobs.subscribe(self._removed)
+        self._controller.on_again(self._queue.add)
+        self._controller.on_wrote(self._poller.written)
+        self.configure(mixing)
+
+    def configure(self, mixing: WorkloadMixing) -> None:
+        """Take a policy over, and look at every unit in its light."""
+        self._policies = Policies(mixing)
+        self._planner = Planner(self._policies)
+        self._observer.configure(self._policies, self._planner.plan)
+        for queue, limit in self._policies.limits().items():
+            self._observer.turns.limit(queue, limit)
+        self._reporter.configure(self._policies, self._planner)
+        self._loop.resync()
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Until `stopping`; raises what a part raised."""
+        self._join()
+        running = {
+            asyncio.create_task(part, name=f"{self._name} {label}")
+            for label, part in self._coroutines().items()
+        }
+        stop = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({*running, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            await self._end(running)
+        for task in running:
+            task.result()
+
+    def _coroutines(self) -> dict[str, Coroutine[Any, Any, None]]:
+        return {
+            "loop": self._loop.run(),
+            "sources": self._sources.run(),
+            "poller": self._poller.run(),
+            "reporter": self._reporter.run(),
+            "credentials": self._credentials.run(self._health.bad),
+        }
+
+    def _join(self) -> None:
+        services, name = self._services, self._name
+        services.health.add(name, self._loop.wedged)
+        services.units.add(name, Details(self._controller, self._observer))
+        services.nudges.add(name, self._poller.nudge)
+        services.metrics.gauges.watch(name, self._reading)
+
+    async def _end(self, running: set[asyncio.Task[None]]) -> None:
+        """Effects under way finish first; then nothing feeds them any more; then connections close."""
+        services, name = self._services, self._name
+        self._loop.stop()
+        for part in (self._sources, self._poller, self._reporter, self._credentials):
+            part.stop()
+        await asyncio.wait(running)
+        await self._client.close()
+        services.health.remove(name)
+        services.units.remove(name)
+        services.nudges.remove(name)
+        services.metrics.gauges.forget(name)
+
+    def _removed(self, delta: Delta[Job]) -> None:
+        """The poller removes a job only when slurmctld said that there is none."""
+        if delta.new is None:
+            self._controller.missing(int(delta.key))
+
+    def _pace(self) -> float:
+        interval = self._policies.mixing.spec.poll_interval.total_seconds()
+        return min(_PACES.get(self._controller.pace, interval), interval)
+
+    def _polled(self, cycle: Cycle) -> None:
+        if cycle.error is not None:
+            self._health.bad(cycle.error)
+            return
+        self._health.good()
+        self._controller.polled(started=cycle.started)
+        self._resolver.resolve(self._controller.unknown())
+        self._loop.wake()
+        if self._health.ping is None and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.get_running_loop().create_task(self._ask_who())
+
+    async def _ask_who(self) -> None:
+        with contextlib.suppress(BridgeError):
+            self._health.ping = await self._client.ping()
+
+    def _render(self, job_id: int) -> Mapping[str, Any]:
+        job = self._tables.jobs.get(str(job_id))
+        route = self._policies.route(job) if job else None
+        if job is None or route is None:
+            raise Conflict(f"job {job_id} is gone or not managed any more")
+        return self._planner.render(job, route)
+
+    def _blocked(self) -> str:
+        missing = self._sources.missing()
+        if missing:
+            return f"{missing}: not listed yet"
+        return self._health.stale()
+
+    def _reading(self) -> Reading:
+        ping, health = self._health.ping, self._health.now()
+        states = self._controller.states
+        info = {}
+        if ping is not None:
+            info = {
+                "slurm_version": ping.release,
+                "slurm_api_version": ping.api_version,
+                "slurm_cluster": ping.cluster,
+            }
+        return Reading(
+            units={UnitGroup(state=state.value): count for state, count in states.items() if count},
+            slurm_jobs=len(self._tables.jobs),
+            slurm_nodes=len(self._tables.nodes),
+            ready=len(self._queue),
+            delayed=self._queue.delayed,
+            active=self._queue.active,
+            blocked=self._blocked(),
+            last_answer=health.last_good,
+            token_expires=health.token_expires,
+            info=info,
+        )
