@@ -159,3 +159,12 @@ def test_preconditions_hold_for_apply_too(apply):
     with pytest.raises(ApiError, match="Precondition failed"):
         apply(other)
     assert made["spec"] == {"suspend": True}
+
+
+def test_a_plain_write_takes_the_field_away_from_who_applied_it(apply, merge):
+    apply(config(suspend=True, order=["x"]))
+    made = merge({"spec": {"suspend": False, "order": None}})
+    assert owners(made) == {
+        ("us", "Apply", ""): {"f:metadata": {"f:labels": {}}},
+        ("kueue", "Update", ""): {"f:spec": {"f:suspend": {}}},
+    }
