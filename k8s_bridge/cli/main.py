@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from k8s_bridge.cli.crd import crd
+from k8s_bridge.cli.demo import demo
 from k8s_bridge.cli.explain import explain
 from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.cli.run import make_run
@@ -27,6 +28,10 @@ def slurm_bridge() -> BridgeFactory:
 
 
 main.add_command(make_run(slurm_bridge))
+main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)
 main.add_command(crd)
+
+if __name__ == "__main__":
+    main()

@@ -76,6 +76,12 @@ def available(name: str) -> str:
     return rootfs.obstacle(release.name) if release.suite else _host_obstacle(release)
 
 
+def installed(name: str) -> bool:
+    """Whether the programs of a known release are here, so that a cluster starts without any download."""
+    release = RELEASES[name]
+    return rootfs.is_built(release.name) if release.suite else _host_ready(release)
+
+
 def prepare(release: Release) -> None:
     """Make the release's programs available; raises RuntimeError with the reason when that fails."""
     if release.suite:

@@ -31,9 +31,14 @@ def folder(release: str) -> Path:
     return Path(cache) / "k8s-bridge" / f"slurm-{release}"
 
 
+def is_built(release: str) -> bool:
+    """Whether the root folder is complete."""
+    return (folder(release) / "usr/sbin/slurmrestd").exists()
+
+
 def obstacle(release: str) -> str:
     """Why there is no root folder and none can be built, or ""."""
-    if (folder(release) / "usr/sbin/slurmrestd").exists() or mirror():
+    if is_built(release) or mirror():
         return ""
     return f"no root folder {folder(release)}, and apt knows no Debian mirror (set {MIRROR_VARIABLE})"
 
@@ -43,7 +48,7 @@ def build(release: str, *, suite: str) -> Path:
     target = folder(release)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _lock(target.with_suffix(".lock")):
-        if not (target / "usr/sbin/slurmrestd").exists():
+        if not is_built(release):
             _bootstrap(target, suite=suite)
     return target
 

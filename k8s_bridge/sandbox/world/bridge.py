@@ -23,12 +23,18 @@ _OPTIONS_BY_ENVIRONMENT = "K8S_BRIDGE_"
 
 
 class BridgeProcess:
-    """`k8s-bridge run` against one world. Each start appends to the same log."""
+    """`k8s-bridge run` against one world. Each start appends to the same log.
 
-    def __init__(self, *, directory: Path, kubeconfig: Path, name: str, election: str) -> None:
+    `commands`: folder with the scontrol of the world's Slurm, which releases without REST for nodes need.
+    """
+
+    def __init__(
+        self, *, directory: Path, kubeconfig: Path, commands: Path | None, name: str, election: str
+    ) -> None:
         self.log = directory / f"{name}.log"
         self.address = f"http://127.0.0.1:{free_port()}"
         self._directory = directory
+        self._commands = commands
         self._name = name
         self._process: Process | None = None
         self._client = httpx.AsyncClient(base_url=self.address, timeout=5.0, verify=False)  # noqa: S501 - plain HTTP on loopback
@@ -111,4 +117,5 @@ class BridgeProcess:
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_OPTIONS_BY_ENVIRONMENT)}
-        return kept | {MARKER: str(self._directory)}
+        path = f"{self._commands}:{kept['PATH']}" if self._commands else kept["PATH"]
+        return kept | {MARKER: str(self._directory), "PATH": path}

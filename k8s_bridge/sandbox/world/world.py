@@ -82,7 +82,11 @@ class World:
     async def bridge(self, name: str = "bridge", *, election: str = "none") -> BridgeProcess:
         """Start the real bridge as a process, and wait until it is ready."""
         process = BridgeProcess(
-            directory=self.config.directory, kubeconfig=self.kubeconfig, name=name, election=election
+            directory=self.config.directory,
+            kubeconfig=self.kubeconfig,
+            commands=self.slurm.commands,
+            name=name,
+            election=election,
         )
         self.bridges.append(process)
         await process.start()
