@@ -26,6 +26,7 @@ from k8s_bridge.sandbox.controllers.timing import Timing
 
 _DONE = ("Succeeded", "Failed")
 _IP = "127.0.0.1"
+_START_ERROR = 128  # the exit code a kubelet reports when the container could not be started
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +109,11 @@ class Kubelets:
         await self._api.storage.clock.sleep(self._timing.container_start)
         if pod is None or self._find(life) is None:
             return
-        life.running = await self._run(life, pod)
+        try:
+            life.running = await self._run(life, pod)
+        except Exception as error:  # noqa: BLE001 - a runtime that cannot start a pod fails that pod only
+            await self._end(life, ExitStatus(code=_START_ERROR, message=str(error)), started=self._api.stamp)
+            return
         if life.running is None:
             await self._remove(life)
             return

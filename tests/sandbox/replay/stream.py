@@ -2,7 +2,7 @@
 
 KEPT of each object, in order: every distinct state of
   Workload   all conditions (status, reason, message); the admission checks (state, message); active,
-             priority, class and queue; where it is admitted (ClusterQueue, flavors, usage, counts, topology); evictions
+             priority, class, queue; where it is admitted (queue, flavors, usage, counts, topology); evictions
   JobSet     suspend, terminalState, restarts, all conditions with reason and message
   Job        suspend, active, failed, succeeded, completedIndexes, all conditions with reason and message
   Pod        phase with the state of its container (kind, reason, exit code); apart from that, whether it is

@@ -1,8 +1,8 @@
 """The sandbox shows what the real Kueue, JobSet, Job controller and kubelet showed, in 23 recorded scenarios.
 
 Each step of a recording is done to the sandbox at the recorded time (virtual time, real delays). What is kept
-of the two streams, and what is dropped, stands in stream.py. Two sequences of states are equal, or one of them
-goes further within the last half second of the recording: it was cut there, and no machine is equally fast.
+of the two streams, and what is dropped, stands in stream.py. Two sequences of states are equal, or one of
+them goes further within the last half second of the recording: it was cut there, and no machine is equally fast.
 """
 
 from __future__ import annotations

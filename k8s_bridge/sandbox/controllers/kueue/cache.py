@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.records import Key
@@ -52,6 +53,7 @@ class Cache:
     _waits_in: dict[Key, str] = field(default_factory=dict)
     _waits_for: dict[Key, Key] = field(default_factory=dict)
     _arrival: dict[str, int] = field(default_factory=dict)
+    _arrivals: Iterator[int] = field(default_factory=count)
     _uses: dict[Key, Key] = field(default_factory=dict)
 
     def queue_of(self, local: Key) -> str:
@@ -110,8 +112,9 @@ class Cache:
     def workload(self, obj: Json) -> Workload:
         """The model of a Workload object."""
         uid = obj["metadata"]["uid"]
-        arrival = self._arrival.setdefault(uid, len(self._arrival))
-        return parse(obj, arrival=arrival)
+        if uid not in self._arrival:
+            self._arrival[uid] = next(self._arrivals)
+        return parse(obj, arrival=self._arrival[uid])
 
     def observe(self, obj: Json) -> Moved:
         """Take in a Workload's newest version."""

@@ -27,6 +27,7 @@ PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 UNCONSTRAINED_TOPOLOGY = "kueue.x-k8s.io/podset-unconstrained-topology"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _LONGEST_PREFIX = 57
+_ARRIVAL = 1e-6  # seconds between two arrivals: small, and still told apart by a float of this size
 
 
 def name_for(owner: Mapping[str, Any]) -> str:
@@ -91,9 +92,9 @@ def parse(obj: Json, *, arrival: int) -> Workload:
     """What queueing needs of a Workload object. `arrival` orders those created within one second."""
     spec, meta = obj["spec"], obj["metadata"]
     evicted = conditions.find(obj, EVICTED)
-    since = parse_stamp(meta["creationTimestamp"]).timestamp() + arrival * 1e-9
+    since = parse_stamp(meta["creationTimestamp"]).timestamp() + arrival * _ARRIVAL
     if evicted and evicted["status"] == "True" and evicted["reason"] == "AdmissionCheck":
-        since = parse_stamp(evicted["lastTransitionTime"]).timestamp() + arrival * 1e-9
+        since = parse_stamp(evicted["lastTransitionTime"]).timestamp() + arrival * _ARRIVAL
     return Workload(
         key=key_of(obj),
         uid=meta["uid"],
