@@ -90,10 +90,10 @@ class Loop(Generic[K, E]):
         self._wake.set()
 
     def resync(self) -> None:
-        """Look at every unit there is, and forget what there is no more."""
+        """Look at every unit there is, in the controller's order, and forget what there is no more."""
         self._resync_due = _now() + RESYNC_SECONDS
-        keys = set(self._controller.keys())
-        self._passes.keep_only(keys)
+        keys = dict.fromkeys(self._controller.keys())
+        self._passes.keep_only(keys.keys())
         for key in keys:
             self._queue.add(key)
 

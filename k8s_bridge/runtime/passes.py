@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Generic, TypeVar
 
 from k8s_bridge.core.decision import Decision
@@ -69,7 +70,7 @@ class Passes(Generic[K, E]):
         else:
             self._queue.failed(key, failure)
 
-    def keep_only(self, keys: set[K]) -> None:
+    def keep_only(self, keys: AbstractSet[K]) -> None:
         """Forget the verdicts on every other unit, and its failures."""
         for gone in self._verdicts.keys() - keys:
             del self._verdicts[gone]

@@ -71,14 +71,14 @@ class FakeController:
     def keys(self) -> list[str]:
         return list(self.plan)
 
-    def decide(self, key: str, now: float) -> Decision[Write] | None:  # noqa: ARG002
+    def decide(self, key: str, now: float) -> Decision[Write] | None:
         self.decided.append(key)
         answer = self.plan.get(key)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def current(self, key: str, effect: Write) -> bool:  # noqa: ARG002
+    def current(self, key: str, effect: Write) -> bool:
         return self.holds
 
     async def act(self, key: str, effect: Write) -> None:

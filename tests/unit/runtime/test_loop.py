@@ -280,8 +280,9 @@ def test_stop_lets_the_effect_under_way_finish_and_starts_nothing_new(virtual, f
         return world, asyncio.get_running_loop().time() - began
 
     world, seconds = virtual(main)
-    assert len(world.controller.acted) == 1
-    assert Result.DONE in [outcome.result for outcome in world.outcomes]
+    assert world.controller.acted == [("7", "one")]
+    assert results(world, "7") == [Result.VERDICT, Result.DONE, Result.FENCED]
+    assert results(world, "8") == []
     assert seconds == 1
 
 

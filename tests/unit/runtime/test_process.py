@@ -77,7 +77,7 @@ class World:
         return [json.loads(line)["event"] for line in self.log.getvalue().splitlines()]
 
 
-async def until(condition, *, seconds=5.0):
+async def until(condition, *, seconds=20.0):
     end = time.monotonic() + seconds
     while not condition():  # the condition is somebody else's state
         assert time.monotonic() < end, "it did not come about"
