@@ -38,7 +38,7 @@ async def test_twenty_thousand_held_jobs(http: httpx.AsyncClient) -> None:
     quick = min([(await seconds_of(http, "jobs/state/"))[0] for _ in range(5)])
     one, _ = await seconds_of(http, "job/17")
     _, listing = await seconds_of(http, "jobs/")
-    assert len(listing.json()["jobs"]) == MANY
+    assert listing.content.count(b'"job_id"') == MANY
     assert 7_000 < len(listing.content) / MANY < 9_000
     assert quick < 0.3  # 0.1 on an idle machine
     assert one < 0.1
