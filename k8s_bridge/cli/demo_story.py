@@ -46,14 +46,13 @@ class Story:
         return ids[2]
 
     async def _ask_for_too_much(self) -> int:
-        return await self._sbatch(JobRequest(name="wish", exclude="node-7", seconds=1))
+        return await self._sbatch(JobRequest(name="wish", tmp=1024, seconds=1))
 
     async def _see_refused(self, job_id: int) -> None:
-        refused = await self._world.until(
-            lambda: (job := self._world.jobs[job_id]).text.startswith(_REFUSED) and job,
-            what=f"job {job_id} is told why it is refused",
+        await self._world.until(
+            lambda: self._text(job_id).startswith(_REFUSED), what=f"job {job_id} is told why it is refused"
         )
-        self._say(f"job {job_id} asks for what cannot be given; its comment says: {refused.text}")
+        self._say(f"job {job_id} asks for what cannot be given; its comment says: {self._text(job_id)}")
 
     def _submit_report(self) -> None:
         self._world.submit_job("report", queue=TEAM_B, priority=NORMAL, cpus=1, pods=2, seconds=self._time(2))
@@ -85,6 +84,10 @@ class Story:
         options = " ".join(option for option in request.arguments() if "requeue" not in option)
         self._say(f"$ sbatch {options}   → job {job_id} ({team})")
         return job_id
+
+    def _text(self, job_id: int) -> str:
+        job = self._world.jobs.get(job_id)
+        return job.text if job else ""
 
     def _time(self, seconds: float) -> float:
         return seconds * self._scale

@@ -26,7 +26,7 @@ exec unshare --mount --propagation private sh -c '
   mount --bind "$directory/etc/hosts" $root/etc/hosts
   mount -t proc proc $root/proc
   mount --bind "$directory" $root$inside
-  export SLURM_CONF=$inside/etc/slurm.conf
+  export SLURM_CONF=$inside/etc/slurm.conf PATH={path}
   if [ -d "$root$there" ]; then exec chroot $root env --chdir="$there" "$@"; else exec chroot $root "$@"; fi
 ' enter {root} {inside} {directory} "$PWD" "$@"
 """
@@ -53,7 +53,12 @@ class World:
         for name in _FOLDERS:
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o755)
-        values = {"directory": shlex.quote(str(self.directory)), "root": self.root, "inside": INSIDE}
+        values = {
+            "directory": shlex.quote(str(self.directory)),
+            "root": self.root,
+            "inside": INSIDE,
+            "path": PATH,
+        }
         self._script("enter", text=_ENTER.format(**values))
         for client in CLIENTS:
             self._script(client, text=_CLIENT.format(client=client, **values))

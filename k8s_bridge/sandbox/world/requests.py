@@ -10,7 +10,7 @@ from k8s_bridge.sandbox.world.config import BATCH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """Options by the names that sbatch gives them; memory in MiB, `time` in minutes.
+    """Options by the names that sbatch gives them; memory and `tmp` in MiB, `time` in minutes.
 
     `nodes` is a count or a range such as "1-3". The script sleeps for `seconds` and exits with `code`.
     """
@@ -25,7 +25,7 @@ class JobRequest:
     mem_per_cpu: int | None = None
     gpus_per_node: int | None = None
     time: int | None = None
-    exclude: str = ""
+    tmp: int | None = None
     requeue: bool = True
     seconds: float = 1.0
     code: int = 0
@@ -48,7 +48,7 @@ class JobRequest:
             "mem-per-cpu": self.mem_per_cpu,
             "gres": f"gpu:{self.gpus_per_node}" if self.gpus_per_node else None,
             "time": self.time,
-            "exclude": self.exclude,
+            "tmp": self.tmp,
         }
         given = [f"--{option}={value}" for option, value in values.items() if value not in (None, "")]
         return ["--hold", "--requeue" if self.requeue else "--no-requeue", *given]
@@ -68,7 +68,7 @@ class JobRequest:
             "memory_per_cpu": self.mem_per_cpu,
             "tres_per_node": f"gres/gpu:{self.gpus_per_node}" if self.gpus_per_node else None,
             "time_limit": self.time,
-            "excluded_nodes": [self.exclude] if self.exclude else None,
+            "temporary_disk_per_node": self.tmp,
             "requeue": self.requeue,
         }
         return {key: value for key, value in values.items() if value is not None}
