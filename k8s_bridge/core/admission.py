@@ -28,13 +28,17 @@ class Capacity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Kueue's verdict. `since` is when it was given (Unix seconds; 0 when unknown)."""
+    """Kueue's verdict. `since` is when it was given (Unix seconds; 0 when unknown).
+
+    `eviction` is why capacity was last taken away, as `Reason: message`; "" after it was admitted again.
+    """
 
     capacity: Capacity
     reason: str = ""
     message: str = ""
     workload_uid: str = ""
     since: float = 0.0
+    eviction: str = ""
 
 
 _NOTHING = Admission(capacity=Capacity.NONE)
@@ -61,23 +65,31 @@ def admission_of(workload: Workload | None) -> Admission:
     if is_true(found.get("Admitted")):
         evicted = is_true(found.get("Evicted"))
         capacity, kind = (Capacity.EVICTED, "Evicted") if evicted else (Capacity.ADMITTED, "Admitted")
-        return _verdict(capacity, found[kind], uid)
+        return _verdict(capacity, found[kind], uid, eviction=_eviction(found))
     return _waiting(workload, found)
 
 
 def _waiting(workload: Workload, found: dict[str, Condition]) -> Admission:
     uid = workload.metadata.uid
     if not workload.spec.active:
-        return _verdict(Capacity.WAITING, found.get("Evicted"), uid, fallback="Deactivated")
+        return _verdict(
+            Capacity.WAITING, found.get("Evicted"), uid, fallback="Deactivated", eviction=_eviction(found)
+        )
     quota = found.get("QuotaReserved")
     if not is_true(quota):
-        return _verdict(Capacity.WAITING, quota, uid, fallback="Pending")
+        return _verdict(Capacity.WAITING, quota, uid, fallback="Pending", eviction=_eviction(found))
     return Admission(
         capacity=Capacity.WAITING,
         reason="AdmissionCheck",
         message="quota is reserved; an admission check is not ready yet",
         workload_uid=uid,
+        eviction=_eviction(found),
     )
+
+
+def _eviction(found: dict[str, Condition]) -> str:
+    evicted = found.get("Evicted")
+    return f"{evicted.reason}: {evicted.message}" if evicted is not None and is_true(evicted) else ""
 
 
 def owned_by(workload: Workload, jobset: JobSet) -> bool:
@@ -85,9 +97,11 @@ def owned_by(workload: Workload, jobset: JobSet) -> bool:
     return any(owner.uid == jobset.metadata.uid for owner in workload.metadata.owner_references)
 
 
-def _verdict(capacity: Capacity, said: Condition | None, uid: str, *, fallback: str = "") -> Admission:
+def _verdict(
+    capacity: Capacity, said: Condition | None, uid: str, *, fallback: str = "", eviction: str = ""
+) -> Admission:
     if said is None:
-        return Admission(capacity=capacity, reason=fallback, workload_uid=uid)
+        return Admission(capacity=capacity, reason=fallback, workload_uid=uid, eviction=eviction)
     when = said.last_transition_time
     return Admission(
         capacity=capacity,
@@ -95,4 +109,5 @@ def _verdict(capacity: Capacity, said: Condition | None, uid: str, *, fallback: 
         message=said.message,
         workload_uid=uid,
         since=when.timestamp() if when else 0.0,
+        eviction=eviction,
     )

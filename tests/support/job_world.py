@@ -225,7 +225,8 @@ class World:
 
     def scontrol_hold(self) -> None:
         if self.job and self.job.pending and not self.job.held:
-            self.held_by_other = True
+            # A waiting job that is let go and held again between two looks is, for all to see, as we left it.
+            self.held_by_other = is_pinned(self.job.features, FEATURE)
             self._job(held=True, reason="JobHeldAdmin")
 
     def scontrol_release(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm.effects import Cancel, NodesDown
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.moves.common import (
@@ -27,12 +26,7 @@ def help_completing(facts: Facts, now: float) -> Verdict:
 
 def evict(facts: Facts, now: float) -> Verdict:
     """Kueue wants the capacity back: down with the nodes, which requeues the job, then hold it."""
-    admission = facts.admission
-    why = (
-        f"{admission.reason}: {admission.message}"
-        if admission.capacity is not Capacity.ADMITTED
-        else "Replaced"
-    )
+    why = facts.admission.eviction or "its Workload was replaced"
     return send_back(facts, nodes=facts.own_nodes, why=f"preempted: {why}")
 
 

@@ -51,17 +51,17 @@ def await_turn(facts: Facts, now: float) -> Verdict:
 
 
 def ask(facts: Facts, now: float) -> Verdict:
-    """Ask Kueue for the job's capacity, and make the hold ours."""
+    """Make the hold ours, then ask Kueue for the job's capacity."""
     unit, job = facts.unit, job_of(facts)
     if unit.seen and now < unit.seen.not_before:
         return verdict(after=unit.seen.not_before - now)
-    effects: list[Effect] = [CreateJobSet(job_id=job.job_id, shape=unit.shape)]
+    effects: list[Effect] = []
     if not (facts.ours_by_text and job.reason == "JobHeldAdmin"):
-        text = say(
-            "Queued", f"asked Kueue for {unit.layout.nodes if isinstance(unit.layout, Layout) else 0} node(s)"
-        )
+        nodes = unit.layout.nodes if isinstance(unit.layout, Layout) else 0
+        text = say("Queued", f"asked Kueue for {nodes} node(s)")
         effects.append(TakeHold(job_id=job.job_id, text=text))
-    return verdict(*effects, *delete_stale_without_jobset(facts))
+    effects.append(CreateJobSet(job_id=job.job_id, shape=unit.shape))
+    return verdict(*delete_stale_without_jobset(facts), *effects)
 
 
 def ask_anew(facts: Facts, now: float) -> Verdict:

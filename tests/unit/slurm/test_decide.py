@@ -69,7 +69,7 @@ def test_every_state_has_a_row():
 
 def test_the_life_of_a_job():
     world = World()
-    assert one_pass(world) == (State.HELD, ["CreateJobSet", "TakeHold"])
+    assert one_pass(world) == (State.HELD, ["TakeHold", "CreateJobSet"])
     world.kueue_sees()
     assert one_pass(world) == (State.QUEUED, [])
     world.kueue_admits()
