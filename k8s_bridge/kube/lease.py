@@ -169,8 +169,8 @@ class LeaderLease:
         sent = self._clock()
         self._seen = await self._write(self._seen, holder=self._identity, seconds=round(self._duration))
         self._seen_at = sent
-        if not self._stopping.is_set():
-            self._until = sent + self._deadline
+        self._until = sent + self._deadline
+        if self._clock() < self._until and not self._stopping.is_set():
             self._become(Role.LEADER)
 
     async def _write(self, seen: Lease | None, *, holder: str, seconds: int) -> Lease:

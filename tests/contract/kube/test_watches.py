@@ -146,6 +146,18 @@ async def test_close_ends_a_watch_at_once_without_an_error(server, client, phase
     assert time.monotonic() - started < 0.4
 
 
+async def test_close_also_ends_a_watch_that_follows_another(server, client):
+    server.on("GET", PODS, stream(bookmark(6)), hang)
+    await collect(client)
+    watch = client.watch(Pod, resource_version="6")
+    reader = asyncio.create_task(anext(watch.events(), None))
+    await server.arrived("GET", PODS, count=2)
+    started = time.monotonic()
+    await watch.close()
+    assert await reader is None
+    assert time.monotonic() - started < 0.4
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("pki") / "both.pem"
