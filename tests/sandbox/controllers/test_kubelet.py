@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from sandbox.controllers.make import Lab, jobset
+from sandbox.controllers.make import Lab, in_lab, jobset
 from sandbox.replay.world import LoopClock, run_virtually
 
 from k8s_bridge.sandbox.apiserver import kinds
@@ -132,27 +132,24 @@ def test_runtime_that_cannot_start_a_pod_fails_that_pod():
 
 
 def test_image_that_is_missing_is_pulled_in_vain_again_and_again():
-    async def work():
-        async with __import__("sandbox.replay.world", fromlist=["World"]).World() as world:
-            lab = Lab(world)
-            manifest = jobset("a")
-            manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0][
-                "image"
-            ] = "x/missing:1"
-            lab.submit(manifest)
-            await lab.sleep(60)
-            reasons = [
-                e.obj["status"]["containerStatuses"][0]["state"]["waiting"]["reason"]
-                for e in world.seen
-                if e.kind == "pods" and e.obj["status"].get("containerStatuses")
-            ]
+    async def test(lab: Lab) -> None:
+        manifest = jobset("a")
+        template = manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+        template["spec"]["containers"][0]["image"] = "x/missing:1"
+        lab.submit(manifest)
+        await lab.sleep(60)
+        reasons = [
+            e.obj["status"]["containerStatuses"][0]["state"]["waiting"]["reason"]
+            for e in lab.world.seen
+            if e.kind == "pods" and e.obj["status"].get("containerStatuses")
+        ]
+        assert reasons[:4] == ["ContainerCreating", "ErrImagePull", "ImagePullBackOff", "ErrImagePull"]
 
-            assert reasons[:4] == ["ContainerCreating", "ErrImagePull", "ImagePullBackOff", "ErrImagePull"]
-            world.storage.delete(kinds.JOBSETS, "default", "a")
-            await lab.sleep(5)
-            assert lab.pods("a") == []
+        lab.storage.delete(kinds.JOBSETS, "default", "a")
+        await lab.sleep(5)
+        assert lab.pods("a") == []
 
-    run_virtually(work)
+    in_lab(test)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 Each step of a recording is done to the sandbox at the recorded time (virtual time, real delays). What is kept
 of the two streams, and what is dropped, stands in stream.py. Two sequences of states are equal, or one of
-them goes further within the last half second of the recording: it was cut there, and no machine is equally fast.
+them goes further within the last half second of the recording, where it was cut.
 """
 
 from __future__ import annotations

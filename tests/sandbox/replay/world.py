@@ -268,11 +268,10 @@ class Step:
 
     def _next_checks(self, name: str) -> list[Json]:
         """What the person wrote: the step's text was cut, the next version of the Workload was not."""
-        for line in self._after:
-            if line["kind"] == "workloads" and line["object"]["metadata"]["name"] == name:
-                checks: list[Json] = line["object"]["status"]["admissionChecks"]
-                return checks
-        raise AssertionError(name)
+        workloads = (x["object"] for x in self._after if x["kind"] == "workloads")
+        found = next(w for w in workloads if w["metadata"]["name"] == name)
+        checks: list[Json] = found["status"]["admissionChecks"]
+        return checks
 
     def _label(self, words: list[str]) -> None:
         kind, name = _PLURALS[words[0]], words[1]
