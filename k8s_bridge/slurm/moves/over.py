@@ -11,9 +11,15 @@ from k8s_bridge.slurm.moves.common import (
     Verdict,
     annotate,
     delete_jobset,
+    lasted,
     policy_of,
     verdict,
 )
+from k8s_bridge.slurm.unit import State
+
+BUSY_GRACE = 1.0
+"""Seconds that a node may be busy after its job is over before it is drained."""
+_GIVING_BACK = (State.DRAINING, State.REPLACED, State.FOREIGN, State.REFUSED, State.INELIGIBLE)
 
 
 def report_name_taken(facts: Facts, now: float) -> Verdict:
@@ -35,17 +41,19 @@ def report_guard(facts: Facts, now: float) -> Verdict:
 
 
 def give_back(facts: Facts, now: float) -> Verdict:
-    """Delete idle node records first (a slurmd whose record is gone stays silent), then the JobSet."""
+    """Delete idle node records first (a slurmd whose record is gone stays silent), then the JobSet.
+
+    Jobs and nodes are read at slightly different times: a node that is busy still gets a moment to be seen
+    idle before it is drained.
+    """
     busy = tuple(n.name for n in facts.unit.nodes if n.busy)
     idle = tuple(n.name for n in facts.unit.nodes if not n.busy)
-    effects: list[Effect] = []
-    if busy:
-        effects.append(NodesDrain(nodes=busy, reason="k8s-bridge: the job is over"))
-    if idle:
-        effects.append(NodesDelete(nodes=idle))
+    effects: list[Effect] = [NodesDelete(nodes=idle)] if idle else []
     if not busy:
-        effects.extend(delete_jobset(facts))
-    return verdict(*effects, after=LOOK_AGAIN)
+        return verdict(*effects, *delete_jobset(facts), after=LOOK_AGAIN)
+    if any(lasted(facts, state, BUSY_GRACE, now) for state in _GIVING_BACK):
+        effects.insert(0, NodesDrain(nodes=busy, reason="k8s-bridge: the job is over"))
+    return verdict(*effects, after=BUSY_GRACE)
 
 
 def drain(facts: Facts, now: float) -> Verdict:

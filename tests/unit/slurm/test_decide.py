@@ -379,10 +379,12 @@ def test_completing_is_not_over():
     assert verdict(world)[0] is State.COMPLETING
 
 
-def test_a_busy_node_is_drained_and_its_jobset_kept_until_it_is_free():
+def test_a_busy_node_is_drained_after_a_moment_and_its_jobset_kept_until_it_is_free():
     world = running()
     change(world, states=frozenset({"CANCELLED"}))
-    assert names(verdict(world)[1]) == ["NodesDrain"]
+    assert names(verdict(world)[1]) == []
+    seen = Seen(state=State.DRAINING, since=NOW - 1)
+    assert names(verdict(world, seen=seen)[1]) == ["NodesDrain"]
 
 
 def test_a_refused_job_is_cancelled_where_the_policy_says_so():
