@@ -363,3 +363,19 @@ async def test_an_idle_loop_decides_within_a_millisecond_of_a_change(fake, rig, 
         await asyncio.sleep(0)
     await world.stop()
     assert sorted(delays)[len(delays) // 2] < 0.001
+
+
+def test_every_unit_is_looked_at_when_a_gate_that_had_closed_opens_again(virtual, fake, rig, decided):
+    async def main():
+        world = rig(fake(plan={"7": decided()}))
+        world.start()
+        await asyncio.sleep(1)
+        world.controller.why = "Slurm does not answer"
+        await asyncio.sleep(10)
+        world.controller.decided.clear()
+        world.controller.why = ""
+        await asyncio.sleep(1.1)
+        await world.stop()
+        return world.controller.decided
+
+    assert virtual(main) == ["7"]
