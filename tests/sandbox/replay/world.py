@@ -1,7 +1,6 @@
 """The sandbox on virtual time, and the steps of a recording done to it.
 
-A virtual loop never waits: when nothing can run, its clock jumps to the next timer. A recording of 40 seconds
-replays in a fraction of one, with the real delays between everything.
+A recording of 40 seconds replays in a fraction of one, with the real delays between everything.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from sandbox.replay.stream import Entry, Json
+from sandbox.replay.virtual import LoopClock
 
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.history import Change
@@ -28,44 +27,6 @@ _PLURALS = (
     {k.kind: k for k in kinds.ALL} | {k.plural: k for k in kinds.ALL} | {k.kind.lower(): k for k in kinds.ALL}
 )
 _SETTLE = 5.0  # seconds for the queues to come up before the first step
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes only while nothing can run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._virtual = 0.0
-        really_select = self._selector.select
-
-        def select(timeout: float | None) -> Any:
-            found = really_select(0)
-            if not found and timeout:
-                self._virtual += timeout
-            return found
-
-        self._selector.select = select
-
-    def time(self) -> float:
-        return self._virtual
-
-
-class LoopClock:
-    """The loop's time as wall-clock time."""
-
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        return self.start + timedelta(seconds=asyncio.get_running_loop().time())
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(max(seconds, 0.0))
-
-
-def run_virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Run to the end on virtual time."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(work())
 
 
 def recording(number: str) -> list[Json]:
