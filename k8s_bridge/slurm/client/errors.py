@@ -73,6 +73,8 @@ _STATUSES: dict[int, Kind | str] = {
     429: Kind.RETRY,
     511: "TokenInvalid",
 }
+_SLURMCTLD = range(2000, 3000)
+"""Its own refusals. 24.11 says 500 to all of them; those that are not in the table are for good."""
 _SERVER_ERROR = 500
 _REDIRECT = range(300, 400)
 
@@ -102,8 +104,8 @@ def error_of(call: str, *, status: int, envelope: Envelope | None) -> BridgeErro
             return error
     if status == _OK and not found:
         return None
-    text = found[0][1] if found else f"{call}: no error given"
-    return _unknown(text, status=status)
+    number, text = found[0] if found else (NONE, f"{call}: no error given")
+    return _unknown(text, number=number, status=status)
 
 
 def ignored(call: str, *, envelope: Envelope) -> BridgeError | None:
@@ -116,9 +118,9 @@ def ignored(call: str, *, envelope: Envelope) -> BridgeError | None:
 _OK = 200
 
 
-def _unknown(text: str, *, status: int) -> BridgeError:
-    if status == _OK:
-        return Terminal(f"{text} (an error with HTTP 200)", reason="Refused")
+def _unknown(text: str, *, number: int, status: int) -> BridgeError:
+    if status == _OK or number in _SLURMCTLD:
+        return Terminal(f"{text} ({number}, HTTP {status})", reason="Refused")
     return by_status(text, status=status)
 
 

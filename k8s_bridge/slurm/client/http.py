@@ -29,6 +29,8 @@ PAUSES = (0.05, 0.25)
 """Waits before a call is repeated; slurmrestd of 22.05 resets a fresh connection now and then."""
 
 _OK = 200
+_BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError)
+"""The connection broke. A time limit that ran out is not repeated: the caller has waited long enough."""
 
 
 class Repeat(Enum):
@@ -142,16 +144,15 @@ class Http:
             task.exception()  # whoever asked may be gone; then nobody else fetches it
 
     async def _repeated(self, call: Call, version: str, sink: Callable[[], S]) -> tuple[S, Answer]:
-        pauses = PAUSES if call.repeat is Repeat.SAFE else ()
-        for pause in pauses:
+        pauses = iter(PAUSES if call.repeat is Repeat.SAFE else ())
+        while True:
             try:
                 return await self._once(call, version, sink())
-            except (httpx.ConnectError, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-                await asyncio.sleep(pause)
-        try:
-            return await self._once(call, version, sink())
-        except httpx.HTTPError as error:
-            raise Retry(f"{call}: {type(error).__name__} {error}".rstrip()) from error
+            except httpx.HTTPError as error:
+                pause = next(pauses, None) if isinstance(error, _BROKEN) else None
+                if pause is None:
+                    raise Retry(f"{call}: {type(error).__name__} {error}".rstrip()) from error
+            await asyncio.sleep(pause)
 
     async def _once(self, call: Call, version: str, sink: S) -> tuple[S, Answer]:
         async with self._gate.slot(call.urgency):

@@ -1,4 +1,4 @@
-"""Node updates and deletes by the scontrol command, for v0.0.38, whose REST API has neither.
+"""What v0.0.38 cannot do by REST, done by the scontrol command: changes of nodes, and admin_comment.
 
 No shell: an array of arguments, with names that were checked. What went wrong is asked of the REST API, not
 read from scontrol's words.
@@ -42,6 +42,13 @@ class Scontrol:
         code, text = await self._run("delete", f"nodename={name}")
         if code and await self._concerns(name, NodeState.DOWN):
             raise Retry(f"scontrol delete of node {name}: {text}")
+
+    async def note(self, job_id: int, *, text: str) -> None:
+        """Set a job's admin_comment, which v0.0.38 shows but cannot set."""
+        note = f"admincomment={' '.join(text.split())}"
+        code, answer = await self._run("update", f"jobid={job_id:d}", note)
+        if code:
+            raise Retry(f"scontrol update of job {job_id}: {answer}")
 
     async def _concerns(self, name: str, state: NodeState) -> bool:
         """Whether the node is there; to resume one that is neither down nor drained is an error."""

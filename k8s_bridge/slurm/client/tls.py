@@ -11,7 +11,7 @@ from k8s_bridge.slurm.client.config import SlurmEndpoint, Tls
 def verification(endpoint: SlurmEndpoint) -> ssl.SSLContext | bool:
     """The TLS settings of an endpoint. Terminal(TlsFilesInvalid) when its files cannot be used."""
     if not endpoint.base_url.startswith("https:"):
-        return True
+        return False  # nothing to verify, and redirects to https are not followed
     try:
         context = ssl.create_default_context(cafile=endpoint.ca_file or None)
         if endpoint.tls is Tls.INSECURE:

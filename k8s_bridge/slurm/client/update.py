@@ -34,7 +34,7 @@ class JobUpdate:
     """What to change; None leaves a field alone and "" clears a text.
 
     `begin_time` is Unix seconds (AT_ONCE undoes the wait that a requeue brings), `time_limit` minutes.
-    v0.0.38 has no `admin_comment`: it is left out there.
+    v0.0.38 cannot set `admin_comment`: there the client does it by scontrol.
     """
 
     hold: Hold | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from k8s_bridge.core.errors import BridgeError
+from k8s_bridge.core.errors import BridgeError, Retry
 from k8s_bridge.slurm.client import errors, names
 from k8s_bridge.slurm.client.gate import Urgency
 from k8s_bridge.slurm.client.http import Call, Repeat
@@ -37,7 +37,25 @@ class Writes:
         slurmctld answers a change that it made with an error when no node could run the job at that moment,
         as is usual before pods are up. Then the job is read back, and what it shows counts.
         """
-        said = sayable(update, api=await self._session.api())
+        api = await self._session.api()
+        note = update.admin_comment if Can.ADMIN_COMMENT not in api.can else None
+        # The note tells whose hold a hold is: it is there before our hold, and "released" comes last.
+        after = note is not None and update.hold is Hold.RELEASE
+        if note is not None and not after:
+            await self._note(job_id, text=note)
+        await self._say(job_id, sayable(update, api=api))
+        if note is not None and after:
+            await self._note(job_id, text=note)
+
+    async def _note(self, job_id: int, *, text: str) -> None:
+        """Like a change by REST: refused in words although it was made, while no node could run the job."""
+        try:
+            await self._scontrol.note(job_id, text=text)
+        except Retry:
+            if (await self._reads.job(job_id)).admin_comment != " ".join(text.split()):
+                raise
+
+    async def _say(self, job_id: int, said: JobUpdate) -> None:
         if said == JobUpdate():
             return
         reply = await self._session.ask(
