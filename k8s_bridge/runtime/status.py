@@ -18,6 +18,7 @@ from api.v1alpha1 import ConditionType
 from k8s_bridge.core.conditions import Finding, merge
 from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.core.errors import BridgeError, Missing
+from k8s_bridge.kube.versions import newer
 from k8s_bridge.runtime.backoff import exponential
 from k8s_bridge.runtime.sources import MixingObject
 from k8s_bridge.runtime.waiting import wait
@@ -59,9 +60,12 @@ class Status:
         self._stopping = False
 
     def seen(self, there: MixingObject) -> None:
-        """What the API server has now."""
-        if self._there is not None and self._there.metadata.uid != there.metadata.uid:
+        """What the API server has, from a watch or as the answer to a write: they can overtake each other."""
+        before = self._there
+        if before is not None and before.metadata.uid != there.metadata.uid:
             self._fields_written = {}
+        elif before is not None and not newer(there, before):
+            return
         self._there = there
         self._dirty.set()
 
@@ -123,7 +127,7 @@ class Status:
             return exponential(self._failures, self._random)
         self._failures = 0
         self._fields_written = fields
-        self._there = after
+        self.seen(after)
         return SPACING_SECONDS
 
     def pending(self) -> Patch | None:

@@ -208,3 +208,60 @@ def test_stop_does_not_wait_for_a_back_off(virtual, failure):
         return asyncio.get_running_loop().time() - began
 
     assert virtual(main) == 0
+
+
+def test_an_answer_that_comes_after_a_newer_watch_event_does_not_hide_it(virtual):
+    async def main():
+        world = World()
+        write = world.server.write
+
+        async def overtaken(patch):
+            answer = await write(patch)
+            if len(world.server.patches) == 1:  # an edit, and its watch event, before our answer arrives
+                world.server.object["metadata"]["generation"] = 4
+                world.server.bump()
+                world.status.seen(world.server.view())
+            return answer
+
+        world.status._write = overtaken
+        world.status.report([READY], {})
+        await asyncio.sleep(5)
+        assert world.server.object["status"]["observedGeneration"] == 4
+        world.status.report([READY], {"slurmVersion": "24.11.5"})
+        await asyncio.sleep(5)
+        assert world.server.object["status"]["slurmVersion"] == "24.11.5"
+        assert len(world.server.patches) == 3, "no write was refused"
+        await world.stop()
+
+    virtual(main)
+
+
+def test_a_watch_event_older_than_our_own_write_is_no_news(virtual):
+    async def main():
+        world = World()
+        before = world.server.view()
+        world.status.report([READY], {})
+        await asyncio.sleep(5)
+        world.status.seen(before)
+        await asyncio.sleep(5)
+        assert len(world.server.patches) == 1
+        await world.stop()
+
+    virtual(main)
+
+
+def test_an_object_made_anew_under_the_same_name_gets_its_status(virtual):
+    async def main():
+        world = World()
+        world.status.report([READY], {"slurmVersion": "x"})
+        await asyncio.sleep(5)
+        anew = Server()
+        anew.object["metadata"] |= {"uid": "u2", "resourceVersion": "1"}
+        world.server.object = anew.object
+        world.status.seen(world.server.view())
+        await asyncio.sleep(5)
+        assert world.server.object["status"]["slurmVersion"] == "x"
+        assert world.server.condition("Ready")["status"] == "True"
+        await world.stop()
+
+    virtual(main)
