@@ -47,9 +47,9 @@ class Facts:
 
     @lazy
     def job_nodes(self) -> tuple[str, ...]:
-        """Names of the Slurm nodes that the job has now."""
+        """Names of the Slurm nodes that the job has now; 22.05 keeps showing the old ones after a requeue."""
         job = self.unit.job
-        return expand(job.nodes) if job and job.nodes else ()
+        return expand(job.nodes) if job and job.nodes and job.active else ()
 
     @lazy
     def own_nodes(self) -> tuple[str, ...]:

@@ -217,7 +217,8 @@ def _exit_code(raw: ExitCode | int | None) -> int | None:
 
 
 def _exclusive(raw: str | tuple[str, ...] | None) -> str:
-    return (raw if isinstance(raw, str) else next(iter(raw), "")) if raw else ""
+    word = raw if isinstance(raw, str) else next(iter(raw or ()), "")
+    return "oversubscribe" if word == "shared" else word
 
 
 def _thread_spec(raw: AnyNumber) -> int | None:
