@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from k8s_bridge.cli.crd import crd
@@ -23,8 +21,9 @@ def main() -> None:
 
 def slurm_bridge() -> BridgeFactory:
     """The factory of Slurm bridges; imported when it is needed, so that `top` starts at once."""
-    factory: BridgeFactory = import_module("k8s_bridge.slurm.bridge").create
-    return factory
+    from k8s_bridge.slurm.bridge import create  # noqa: PLC0415 - imported late on purpose
+
+    return create
 
 
 main.add_command(make_run(slurm_bridge))
