@@ -16,7 +16,6 @@ from k8s_bridge.slurm.model import Job
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 _BACKOFF_LIMIT = 6
 """Pods that may be lost by themselves (slurmd died, pod deleted) until the JobSet fails."""
-_MINUTE = 60
 
 
 def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
@@ -54,16 +53,15 @@ def _metadata(job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
         "name": naming.jobset_name(job.job_id, cluster=policy.cluster),
         "namespace": policy.namespace,
         "labels": {**metadata.labels(job, policy=policy), **metadata.queue_labels(policy)},
-        "annotations": metadata.first_annotations(job, layout=layout),
+        "annotations": metadata.first_annotations(job, layout=layout, policy=policy),
         **owners,
     }
 
 
 def _job_spec(job: Job, layout: Layout, group: Group, policy: Policy) -> dict[str, Any]:
     """An Indexed Job. A disruption costs nothing: the pod is replaced, and Slurm has requeued what ran."""
-    deadline = {}
-    if layout.time_limit is not None:
-        deadline = {"activeDeadlineSeconds": layout.time_limit * _MINUTE + policy.deadline_slack}
+    seconds = metadata.deadline(layout, policy=policy)
+    deadline = {} if seconds is None else {"activeDeadlineSeconds": seconds}
     return {
         "completionMode": "Indexed",
         "completions": group.count,

@@ -11,6 +11,7 @@ from k8s_bridge.slurm.model import Job
 
 REQUIRED_TOPOLOGY = "kueue.x-k8s.io/podset-required-topology"
 PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
+_MINUTE = 60
 
 
 def labels(job: Job, *, policy: Policy) -> dict[str, str]:
@@ -39,13 +40,20 @@ def queue_labels(policy: Policy) -> dict[str, str]:
     return {key: value for key, value in chosen.items() if value}
 
 
-def first_annotations(job: Job, *, layout: Layout) -> dict[str, str]:
+def deadline(layout: Layout, *, policy: Policy) -> int | None:
+    """Seconds from the start of the pods until they are too old for a first run; None without a limit."""
+    return None if layout.time_limit is None else layout.time_limit * _MINUTE + policy.deadline_slack
+
+
+def first_annotations(job: Job, *, layout: Layout, policy: Policy) -> dict[str, str]:
     """The state at creation; later changes are merge patches of single annotations."""
+    seconds = deadline(layout, policy=policy)
     return {
         naming.IDENTITY: f"{job.submit_time}.{job.restart_count}.{job.user_id}",
         naming.CONSTRAINTS: user_expression(job.features, job_id=job.job_id),
         naming.SHAPE: digest(layout),
         naming.REQUEUES: "0",
+        **({} if seconds is None else {naming.DEADLINE: str(seconds)}),
     }
 
 

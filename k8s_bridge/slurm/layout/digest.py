@@ -11,13 +11,13 @@ _LENGTH = 16
 
 
 def digest(layout: Layout) -> str:
-    """Sixteen hex digits of all that the JobSet is made from, the time limit included.
+    """Sixteen hex digits of the shape of all pods.
 
-    Compare it while the job waits. A running job's time limit may change, and its pods must stay.
+    The time limit is no part of it: deadlines of Jobs can be changed, and Slurm itself fills limits in.
     """
     groups = [
         (group.count, group.shape.cpus, group.shape.memory, group.shape.gres, group.shape.whole_node)
         for group in layout.groups
     ]
-    text = json.dumps([groups, layout.features, layout.time_limit], separators=(",", ":"))
+    text = json.dumps([groups, layout.features], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]

@@ -8,12 +8,14 @@ from k8s_bridge.slurm.moves.common import (
     ABSENCE_GRACE,
     LOOK_AGAIN,
     Verdict,
+    job_of,
     lasted,
     policy_of,
     record_release,
     send_back,
     verdict,
 )
+from k8s_bridge.slurm.moves.deadline import extend_deadline
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
@@ -26,7 +28,7 @@ def help_completing(facts: Facts, now: float) -> Verdict:
 
 def evict(facts: Facts, now: float) -> Verdict:
     """Kueue wants the capacity back: down with the nodes, which requeues the job, then hold it."""
-    why = facts.admission.eviction or "its Workload was replaced"
+    why = facts.admission.eviction or "its capacity was taken back"
     return send_back(facts, nodes=facts.own_nodes, why=f"preempted: {why}")
 
 
@@ -45,4 +47,4 @@ def lose(facts: Facts, now: float) -> Verdict:
 
 def follow(facts: Facts, now: float) -> Verdict:
     """Running well. Record the nodes if they changed (Slurm requeued and started it again by itself)."""
-    return verdict(*record_release(facts))
+    return verdict(*record_release(facts), *extend_deadline(facts, start=float(job_of(facts).start_time)))

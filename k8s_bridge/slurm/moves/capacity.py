@@ -16,6 +16,7 @@ from k8s_bridge.slurm.moves.common import (
     time_left,
     verdict,
 )
+from k8s_bridge.slurm.moves.deadline import extend_deadline
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
@@ -57,7 +58,8 @@ def release(facts: Facts, now: float) -> Verdict:
         nodes=facts.ready,
         text=say("Released", f"on {', '.join(facts.ready)}"),
     )
-    return verdict(*delete_ghosts(facts), go, *record(facts, facts.ready))
+    deadline = extend_deadline(facts, start=now)
+    return verdict(*delete_ghosts(facts), *deadline, go, *record(facts, facts.ready))
 
 
 def await_nodes(facts: Facts, now: float) -> Verdict:

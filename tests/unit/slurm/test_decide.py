@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -401,3 +402,45 @@ def test_a_job_that_must_not_be_requeued_is_told_why_before_slurm_fails_it():
     decision = verdict(world)[1]
     assert names(decision) == ["SetText", "NodesDown"]
     assert "--no-requeue" in decision.effects[0].text
+
+
+def dated(world: World, *, admitted_at: float, deadline: int):
+    """The unit of `world` with a Workload admitted at that time and Jobs with that deadline."""
+    unit = world.unit()
+    conditions = tuple(
+        msgspec.structs.replace(c, last_transition_time=datetime.fromtimestamp(admitted_at, UTC))
+        for c in unit.workload.status.conditions
+    )
+    workload = msgspec.structs.replace(
+        unit.workload, status=msgspec.structs.replace(unit.workload.status, conditions=conditions)
+    )
+    annotations = {**unit.jobset.metadata.annotations, naming.DEADLINE: str(deadline)}
+    jobset = msgspec.structs.replace(
+        unit.jobset, metadata=msgspec.structs.replace(unit.jobset.metadata, annotations=annotations)
+    )
+    return {"workload": workload, "jobset": jobset}
+
+
+def test_an_extended_time_limit_moves_the_deadline_of_the_pods():
+    world = change(running(), time_limit=10, start_time=int(NOW) - 100)
+    assert verdict(world, **dated(world, admitted_at=NOW - 130, deadline=1000))[1].effects == ()
+    change(world, time_limit=60)
+    decision = verdict(world, **dated(world, admitted_at=NOW - 130, deadline=1000))[1]
+    assert names(decision) == ["Patch", "Patch"]
+    assert decision.effects[0].ref.kind == "Job"
+    assert decision.effects[0].patch == {"spec": {"activeDeadlineSeconds": 30 + 3600 + 300}}
+
+
+def test_a_limit_that_was_lifted_lifts_the_deadline():
+    world = change(running(), time_limit=None, start_time=int(NOW))
+    decision = verdict(world, **dated(world, admitted_at=NOW, deadline=1000))[1]
+    assert decision.effects[0].patch == {"spec": {"activeDeadlineSeconds": None}}
+
+
+def test_a_second_run_on_the_same_pods_gets_its_whole_time():
+    world = admitted()
+    world.nodes_register()
+    change(world, time_limit=10)
+    decision = verdict(world, **dated(world, admitted_at=NOW - 4000, deadline=1000))[1]
+    assert names(decision)[:3] == ["Patch", "Patch", "PinAndRelease"]
+    assert decision.effects[0].patch == {"spec": {"activeDeadlineSeconds": 4000 + 600 + 300}}

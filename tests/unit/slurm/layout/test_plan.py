@@ -117,6 +117,20 @@ def test_gres_falls_on_nodes_as_slurm_spreads_it(record: Job, expected: list[tup
     assert gres(record) == expected
 
 
+def test_tasks_stay_with_their_gpus_where_one_is_a_multiple_of_the_other() -> None:
+    def dealt(record: Job, shape: NodeShape | None = None) -> list[tuple[int, int, int]]:
+        layout = plan(record, node_shape=shape, exclusive=Exclusive.AS_ASKED)
+        assert isinstance(layout, Layout), layout
+        return [(g.count, g.shape.cpus, g.shape.gres[0][2]) for g in layout.groups]
+
+    assert dealt(job(nodes=2, tasks=6, tres_per_job="gres/gpu:3")) == [(1, 4, 2), (1, 2, 1)]
+    assert dealt(job(nodes=2, tasks=5, tres_per_job="gres/gpu:3")) == [(1, 3, 2), (1, 2, 1)]
+    six = job(nodes=2, tasks=3, cpus=6, cpus_per_task=2, tres_per_job="gres/gpu:6")
+    assert dealt(six) == [(1, 4, 4), (1, 2, 2)]
+    packed = job(tasks=12, tres_per_job="gres/gpu:4")
+    assert dealt(packed, NodeShape(cpus=4, gpus=4)) == [(4, 3, 1)]
+
+
 def test_bare_tasks_are_packed_into_virtual_nodes_and_take_their_share_of_memory() -> None:
     assert laid_out(job(tasks=8), node_shape=BATCH) == [(1, 8, 8, 16_000)]
     assert laid_out(job(tasks=64), node_shape=BATCH) == [(2, 32, 32, 64_000)]
@@ -197,6 +211,7 @@ def test_huge_numbers_are_refused_not_clamped(record: Job, option: str) -> None:
         (job(cpus=33, cpus_per_task=33), "--cpus-per-task"),
         (job(memory_per_node=64_001), "--mem"),
         (job(tres_per_node="gres/gpu:5"), "--gres"),
+        (job(cpus=8, cpus_per_task=8, tres_per_job="gres/gpu:8"), "--gpus"),
         (job(tasks=10, cpus=320, cpus_per_task=32, max_nodes=0, tres_per_job="gres/gpu:3"), "--gpus"),
     ],
 )
@@ -209,6 +224,7 @@ def test_what_no_virtual_node_can_hold_is_refused(record: Job, option: str) -> N
     [
         (job(nodes=2, tres_per_job="gres/gpu:5", tres_per_node="gres/gpu:2"), "--gpus"),
         (job(tasks=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu:a100=1"), "--gpus"),
+        (job(nodes=2, tasks=6, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
         (job(tres_per_node="gres/gpu:a:b:1"), "--gres"),
         (job(tres_per_task="license/x=1"), "--gpus-per-task"),
         (job(cpus_per_tres="gres/fpga:2"), "--cpus-per-gpu"),
@@ -247,12 +263,11 @@ def test_the_digest_changes_with_what_is_needed_and_with_nothing_else() -> None:
         return digest(layout)
 
     same = of(job(name="a", priority=5, comment="x"))
-    assert same == of(job()) == of(job(features="nodes-for-7", node_count=3))
+    assert same == of(job()) == of(job(features="nodes-for-7", node_count=3)) == of(job(time_limit=1))
     others = [
         job(tasks=2),
         job(memory_per_node=1),
         job(features="a"),
-        job(time_limit=1),
         job(exclusive="none"),
     ]
     assert len({same, *map(of, others)}) == len(others) + 1
