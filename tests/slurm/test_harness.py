@@ -115,6 +115,16 @@ async def test_end_of_a_slurmd_takes_its_job_along(cluster: RealSlurm, end: str)
     assert not await started()
 
 
+@pytest.mark.parametrize("end", ["terminate", "kill"])
+async def test_a_slurmd_can_be_ended_at_any_moment_of_its_start(cluster: RealSlurm, end: str) -> None:
+    for moment in range(12):
+        slurmd = cluster.slurmd(f"pod-{moment}", "CPUs=1")
+        await asyncio.sleep(moment * 0.003)
+        await asyncio.wait_for(slurmd.kill() if end == "kill" else slurmd.terminate(grace=0.5), 5)
+        assert not slurmd.alive
+    assert not processes_with("slurmd\0-D\0-Z\0-N\0pod-")
+
+
 async def test_restart_keeps_jobs_and_a_clean_one_forgets_them(cluster: RealSlurm) -> None:
     job_id = await cluster.sbatch("--hold", "--wrap=true")
     await cluster.restart_controller()

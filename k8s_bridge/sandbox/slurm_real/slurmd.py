@@ -52,20 +52,21 @@ class SlurmdProcess:
 
     async def terminate(self, *, grace: float = 10.0) -> int:
         """SIGTERM to slurmd, SIGKILL after `grace` seconds; jobs end with it. Its exit code."""
-        inner = children(self._process.pid)
-        for pid in inner:
+        for pid in children(self._process.pid):
             kill(pid, number=signal.SIGTERM)
-        for pid in inner:
-            if not await gone(pid, timeout=grace):
-                return await self.kill()
+        if not await gone(self._process.pid, timeout=grace):
+            return await self.kill()
         return await self.wait()
 
     async def kill(self) -> int:
         """SIGKILL to slurmd and everything in it, without a word to slurmctld. Its exit code."""
         self._killed = self._killed or self.alive
-        # The inner process first: after a reconfigure it no longer dies with its parent.
-        for pid in children(self._process.pid):
+        inner = children(self._process.pid)
+        # Both: a slurmd that re-executed itself outlives its parent; a starting one may have no child yet.
+        for pid in (*inner, self._process.pid):
             kill(pid)
+        for pid in inner:
+            await gone(pid)
         return await self.wait()
 
 
