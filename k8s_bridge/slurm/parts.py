@@ -15,6 +15,7 @@ from typing import Any
 from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.core.errors import BridgeError, Conflict
 from k8s_bridge.kube.store import Delta
+from k8s_bridge.runtime import memory
 from k8s_bridge.runtime.backoff import Backoff
 from k8s_bridge.runtime.gauges import Reading, UnitGroup
 from k8s_bridge.runtime.logging import OutcomeLog
@@ -90,7 +91,7 @@ class Parts:
             workers=mixing.spec.create_workers,
             may_write=services.may_write,
             clock=time.time,
-            on_outcome=(services.metrics.outcome, OutcomeLog(services.log)),
+            on_outcome=(services.metrics.outcome, OutcomeLog(services.log), memory.freeze_when_open),
         )
         self._poller = Poller(
             client,
