@@ -11,7 +11,9 @@ import json
 def mint(key: bytes, *, user: str, issued: int, lifetime: int) -> str:
     """A token for `user`, valid `lifetime` seconds from `issued` (Unix seconds)."""
     claims = {"exp": issued + lifetime, "iat": issued, "sun": user}
-    unsigned = b".".join(_encode(json.dumps(item).encode()) for item in ({"alg": "HS256", "typ": "JWT"}, claims))
+    unsigned = b".".join(
+        _encode(json.dumps(item).encode()) for item in ({"alg": "HS256", "typ": "JWT"}, claims)
+    )
     return (unsigned + b"." + _encode(_sign(unsigned, key=key))).decode()
 
 
