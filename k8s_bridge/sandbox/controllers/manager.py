@@ -20,7 +20,6 @@ from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.controllers import job_render, jobset_render
 from k8s_bridge.sandbox.controllers.api import Api, Owned, key_of, kind_of
 from k8s_bridge.sandbox.controllers.engine import Engine, Reconciler
-from k8s_bridge.sandbox.controllers.garbage import Garbage
 from k8s_bridge.sandbox.controllers.job import JobController, PodOrphans
 from k8s_bridge.sandbox.controllers.jobset import JobSetController
 from k8s_bridge.sandbox.controllers.kubelet import Kubelets
@@ -41,6 +40,7 @@ from k8s_bridge.sandbox.controllers.nodes import NodeLifecycle
 from k8s_bridge.sandbox.controllers.scheduler import Placed, Scheduler
 from k8s_bridge.sandbox.controllers.simulated_runtime import SimulatedRuntime
 from k8s_bridge.sandbox.controllers.timing import REALISTIC, Timing
+from k8s_bridge.sandbox.gc import GarbageCollector
 
 Callback = Callable[[Change, Json], None]
 
@@ -53,6 +53,7 @@ class Controllers:
     ) -> None:
         self.engine = Engine(clock=storage.clock)
         self._storage = storage
+        self._garbage = GarbageCollector(storage)
         self._timing = timing
         self._api = Api(storage)
         self.cache = Cache()
@@ -74,6 +75,7 @@ class Controllers:
 
     async def run(self) -> None:
         """Work until cancelled."""
+        self.engine.spawn(self._garbage.run())
         await self.engine.run()
 
     def _hook_admission(self) -> None:
@@ -135,8 +137,6 @@ class Controllers:
     def _wire_pods(self) -> None:
         scheduler = Scheduler(self._api, self.engine, self._placed)
         ungater, orphans = Ungater(self._api), PodOrphans(self._api)
-        owned = ((JOBS, self._jobs), (WORKLOADS, self._workloads), (PODS, self._pods))
-        Garbage(self._api, self.engine, owned)
 
         def pod_changed(_change: Change, pod: Json) -> None:
             self._add_owner(self._job_controller, JOBS, pod, after=self._timing.job_batch)
