@@ -37,7 +37,7 @@ class Settings:
 class Cluster:
     """Everything slurmctld knows. `up` is False while it is stopped; `*_changed` are Unix seconds.
 
-    `listeners` are called with each row after each change of it.
+    `listeners` are called with each job after each change of it, `node_listeners` after each change of nodes.
     """
 
     settings: Settings
@@ -52,6 +52,7 @@ class Cluster:
     jobs_changed: int = 0
     nodes_changed: int = 0
     listeners: list[Callable[[Job], None]] = field(default_factory=list)
+    node_listeners: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -112,6 +113,8 @@ class Cluster:
     def nodes_touched(self) -> None:
         """Note that nodes have changed."""
         self.nodes_changed = int(self.now)
+        for listener in self.node_listeners:
+            listener()
 
     def has_cpus_for(self, job: Job) -> bool:
         """Whether all nodes together, whatever their state, have as many CPUs as the job asks for."""

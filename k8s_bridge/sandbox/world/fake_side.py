@@ -14,7 +14,6 @@ from k8s_bridge.sandbox.world.pulse import Pulse
 from k8s_bridge.sandbox.world.requests import JobRequest
 from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, SlurmFacts
 
-_LOOK = 0.05
 _REST_AWAY = 0.3
 
 
@@ -27,8 +26,8 @@ class FakeSide:
         self.token_file = directory / "token"
         self.token_file.write_text(slurm.token)
         slurm.cluster.listeners.append(self._changed)
+        slurm.cluster.node_listeners.append(self._nodes_changed)
         self._running: set[tuple[int, int]] = set()
-        self._looking = asyncio.create_task(self._look())
 
     @classmethod
     async def start(cls, config: WorldConfig, pulse: Pulse) -> FakeSide:
@@ -70,11 +69,7 @@ class FakeSide:
         """Read jobs and nodes now."""
         for job in self.slurm.jobs.values():
             self._changed(job)
-        now = self.slurm.cluster.now
-        self.facts.saw_nodes(
-            NodeFact(name=node.name, states=frozenset(node.states(now)), features=frozenset(node.features))
-            for node in self.slurm.nodes.values()
-        )
+        self._nodes_changed()
 
     async def stop_controller(self) -> None:
         """Take slurmctld away."""
@@ -83,6 +78,7 @@ class FakeSide:
     async def start_controller(self) -> None:
         """Let it come back."""
         self.slurm.start_controller()
+        await self.refresh()
 
     async def restart_rest(self) -> None:
         """Connections break for a moment."""
@@ -92,8 +88,6 @@ class FakeSide:
 
     async def stop(self) -> None:
         """End it."""
-        self._looking.cancel()
-        await asyncio.gather(self._looking, return_exceptions=True)
         await self.slurm.stop()
 
     def _changed(self, job: Job) -> None:
@@ -104,10 +98,12 @@ class FakeSide:
             self.facts.saw_start(job.job_id, job.nodes)
         self.facts.saw_job(fact)
 
-    async def _look(self) -> None:
-        while True:
-            await self.refresh()
-            await asyncio.sleep(_LOOK)
+    def _nodes_changed(self) -> None:
+        now = self.slurm.cluster.now
+        self.facts.saw_nodes(
+            NodeFact(name=node.name, states=frozenset(node.states(now)), features=frozenset(node.features))
+            for node in self.slurm.nodes.values()
+        )
 
 
 def _fact(job: Job, *, now: float) -> JobFact:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -65,10 +65,18 @@ class Start:
     at: float
 
 
+Seen = JobFact | Start | Mapping[str, NodeFact]
+"""A job that changed, a start, or all nodes after a change of one."""
+
+
 class SlurmFacts:
-    """What was seen of Slurm. Jobs stay known when Slurm has purged them; nodes are those of now."""
+    """What was seen of Slurm. Jobs stay known when Slurm has purged them; nodes are those of now.
+
+    `listeners` are told of each change at the moment it is seen.
+    """
 
     def __init__(self, pulse: Pulse) -> None:
+        self.listeners: list[Callable[[Seen], None]] = []
         self.jobs: dict[int, JobFact] = {}
         self.nodes: dict[str, NodeFact] = {}
         self.starts: list[Start] = []
@@ -78,18 +86,24 @@ class SlurmFacts:
         """Note the newest record of a job."""
         if self.jobs.get(job.job_id) != job:
             self.jobs[job.job_id] = job
-            self._pulse.beat()
+            self._tell(job)
 
     def saw_nodes(self, nodes: Iterable[NodeFact]) -> None:
         """Note all nodes that there are."""
         now = {node.name: node for node in nodes}
         if now != self.nodes:
             self.nodes = now
-            self._pulse.beat()
+            self._tell(now)
 
     def saw_start(self, job_id: int, nodes: tuple[str, ...]) -> None:
         """Note that a job has just been started."""
-        self.starts.append(Start(job_id=job_id, nodes=nodes, at=time.time()))
+        start = Start(job_id=job_id, nodes=nodes, at=time.time())
+        self.starts.append(start)
+        self._tell(start)
+
+    def _tell(self, seen: Seen) -> None:
+        for listener in self.listeners:
+            listener(seen)
         self._pulse.beat()
 
 
