@@ -1,13 +1,14 @@
 """Keeps the table of jobs up to date, by the cheapest questions that will do.
 
-`jobs/state/` (v0.0.42 and later) tells new ids and changed states; those jobs are read one by one. It does not
-tell a hold, a constraint or a time limit that changed: so jobs of interest are read again now and then, jobs
+`jobs/state/` (v0.0.42 and later) tells new ids and changed states; those jobs are read one by one. It does
+not tell a changed hold, constraint or time limit: so jobs of interest are read again now and then, jobs
 that were written in the next cycle, and everything by `resync`, which costs nothing while nothing changed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Callable, Iterable
 
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
@@ -23,6 +24,7 @@ DUTY = 50.0
 VERIFY = 64
 WATCHED = 64
 """Missing jobs, and jobs of interest, that are read in one cycle."""
+_NEVER = float("-inf")
 
 
 class JobMirror:
@@ -47,7 +49,7 @@ class JobMirror:
         self._doubt = doubt
         self._since: int | None = None
         self._listed = False
-        self._resync_at = float("-inf")
+        self._resync_at = _NEVER
         self._written: set[int] = set()
         self._read_at: dict[int, float] = {}
         self._unreadable: dict[int, frozenset[str]] = {}
@@ -127,8 +129,8 @@ class JobMirror:
     def _watched(self) -> set[int]:
         """Jobs of interest that were not read for a period, the longest unread first."""
         due = self._clock() - self._period
-        waiting = sorted((self._read_at.get(i, 0.0), i) for i in set(self._interest()))
-        return {job_id for at, job_id in waiting[:WATCHED] if at <= due}
+        waiting = ((self._read_at.get(job_id, _NEVER), job_id) for job_id in set(self._interest()))
+        return {job_id for at, job_id in heapq.nsmallest(WATCHED, waiting) if at <= due}
 
     async def _read(self, ids: Iterable[int]) -> None:
         """Read jobs one by one; the client bounds how many at a time. Trouble is raised when all are done."""
