@@ -30,6 +30,9 @@ EXACT = [
     ("--gpus=3", None),
     ("-N2 --gpus=3", None),
     ("-N2 -n4 --gpus=5", None),
+    ("-N2 -n6 --gpus=3", None),
+    ("-N3 -n12 --gpus=4", None),
+    ("-N2 -n3 -c2 --gpus=6", None),
     ("-N2 -n3 --gpus-per-task=1", None),
     ("-N2 --gpus-per-node=2 --mem-per-gpu=100", None),
     ("--cpus-per-gpu=2 --gpus=3", None),
@@ -37,6 +40,8 @@ EXACT = [
     ("-n5 -c2", UNSIZED),
     ("--gpus=6", UNSIZED),
     ("-n6 --gpus-per-task=1", UNSIZED),
+    ("-n6 --gpus=3", UNSIZED),
+    ("-n12 --gpus=4", UNSIZED),
 ]
 ASKED = [
     *EXACT,

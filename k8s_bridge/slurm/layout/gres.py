@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from k8s_bridge.slurm.layout.dealing import node_job_gres
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Request
-from k8s_bridge.slurm.layout.spread import share
 from k8s_bridge.slurm.layout.tres import Gres
 
 _Counts = dict[tuple[str, str], int]
@@ -28,17 +28,6 @@ def check_agreement(request: Request, *, nodes: int) -> None:
                 )
 
 
-def check_spread(request: Request, *, nodes: int) -> None:
-    """Unmet when a job-wide GRES is not enough for every node: Slurm gives each node some of it."""
-    for name, _, count in request.gres_per_job:
-        if count < nodes:
-            raise Unmet(
-                "--gpus" if name == "gpu" else "--gres",
-                f"{count} of {name} cannot be spread over the {nodes} nodes that the tasks fill; "
-                "ask for one per task, or for fewer tasks.",
-            )
-
-
 def node_gres(request: Request, *, tasks: int, nodes: int, index: int) -> tuple[Gres, ...]:
     """GRES of node `index`, which runs `tasks` tasks; sorted."""
     counts = _counts(request.gres_per_node)
@@ -46,7 +35,7 @@ def node_gres(request: Request, *, tasks: int, nodes: int, index: int) -> tuple[
         counts[name, kind] = max(counts.get((name, kind), 0), count * tasks)
     for name, kind, count in request.gres_per_job:
         if (name, kind) not in counts:
-            counts[name, kind] = share(count, nodes=nodes, index=index)
+            counts[name, kind] = node_job_gres(request, count=count, nodes=nodes, index=index)
     return tuple(sorted((name, kind, count) for (name, kind), count in counts.items() if count))
 
 

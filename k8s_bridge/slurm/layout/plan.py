@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from k8s_bridge.slurm.layout.dealing import check_dealing, node_tasks
 from k8s_bridge.slurm.layout.features import plain_features, user_expression
-from k8s_bridge.slurm.layout.gres import check_agreement, check_spread
+from k8s_bridge.slurm.layout.gres import check_agreement
 from k8s_bridge.slurm.layout.refusals import Unmet, refuse
 from k8s_bridge.slurm.layout.request import Request, read
-from k8s_bridge.slurm.layout.shapes import node_shape_of, node_tasks
+from k8s_bridge.slurm.layout.shapes import node_shape_of
 from k8s_bridge.slurm.layout.spread import node_count, segments
 from k8s_bridge.slurm.layout.types import Exclusive, Group, Layout, NodeShape, Refusal
 from k8s_bridge.slurm.model import Job
@@ -40,7 +41,7 @@ def _exclusive(job: Job, rule: Exclusive) -> Exclusive:
 def _groups(request: Request, *, virtual: NodeShape | None, exclusive: Exclusive) -> tuple[Group, ...]:
     nodes = node_count(request, node_shape=virtual)
     check_agreement(request, nodes=nodes)
-    check_spread(request, nodes=nodes)
+    check_dealing(request, nodes=nodes)
     totals = (request.tasks, *(count for _, _, count in request.gres_per_job))
     groups: list[Group] = []
     for index, count in segments(totals, nodes=nodes):

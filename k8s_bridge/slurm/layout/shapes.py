@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from k8s_bridge.slurm.layout.dealing import node_tasks
 from k8s_bridge.slurm.layout.gres import node_gres
 from k8s_bridge.slurm.layout.limits import MAX_CPUS, MAX_GRES, MAX_MEMORY
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Per, Request
-from k8s_bridge.slurm.layout.spread import gpus_of, share
+from k8s_bridge.slurm.layout.spread import gpus_of
 from k8s_bridge.slurm.layout.tres import Gres
 from k8s_bridge.slurm.layout.types import Exclusive, NodeShape, Shape
-
-
-def node_tasks(request: Request, *, nodes: int, index: int) -> int:
-    """Tasks of node `index`; a node beyond the last task runs none."""
-    return share(request.tasks, nodes=nodes, index=index)
 
 
 def node_shape_of(

@@ -1,14 +1,13 @@
-"""How many nodes a job gets, and how much of it falls on each of them.
+"""How many nodes a job gets, and which of them are equal.
 
-As slurmctld does it (select/cons_tres): tasks and job-wide GRES are dealt out evenly, the first nodes take
-what is left over, and each node has at least one CPU. The nodes together have just what the job asked for,
-so it needs every one of them.
+The nodes together have just what the job asked for, so that it needs every one of them.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from k8s_bridge.slurm.layout.dealing import tasks_per_gres
 from k8s_bridge.slurm.layout.limits import MAX_NODES
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Per, Request
@@ -34,12 +33,6 @@ def node_count(request: Request, *, node_shape: NodeShape | None) -> int:
     return nodes
 
 
-def share(total: int, *, nodes: int, index: int) -> int:
-    """What node `index` gets of `total`."""
-    base, extra = divmod(total, nodes)
-    return base + (index < extra)
-
-
 def segments(totals: tuple[int, ...], *, nodes: int) -> tuple[tuple[int, int], ...]:
     """Runs (first index, count) of nodes whose shares of every one of `totals` are equal."""
     cuts = sorted({0, nodes, *(total % nodes for total in totals)})
@@ -58,9 +51,17 @@ def ceil_div(total: int, part: int) -> int:
 
 def _packed(request: Request, shape: NodeShape) -> int:
     """Virtual nodes that tasks and job-wide GPUs fill. What fits none alone is one a node (and refused)."""
-    nodes = ceil_div(request.tasks, max(1, _tasks_that_fit(request, shape)))
-    gpus = gpus_of(request.gres_per_job)
-    return max(nodes, ceil_div(gpus, max(1, _gpus_that_fit(request, shape)))) if gpus else nodes
+    tasks, gpus = _tasks_that_fit(request, shape), gpus_of(request.gres_per_job)
+    if not gpus:
+        return ceil_div(request.tasks, max(1, tasks))
+    fit = _gpus_that_fit(request, shape)
+    together = tasks_per_gres(request)
+    if together:
+        return ceil_div(gpus, max(1, min(fit, tasks // together)))
+    per_task, rest = divmod(gpus, request.tasks)
+    if rest == 0 and per_task <= fit:
+        return ceil_div(request.tasks, max(1, min(tasks, fit // per_task)))
+    return max(ceil_div(request.tasks, max(1, tasks)), ceil_div(gpus, max(1, fit)))
 
 
 def _tasks_that_fit(request: Request, shape: NodeShape) -> int:

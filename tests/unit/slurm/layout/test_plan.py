@@ -211,7 +211,7 @@ def test_huge_numbers_are_refused_not_clamped(record: Job, option: str) -> None:
         (job(cpus=33, cpus_per_task=33), "--cpus-per-task"),
         (job(memory_per_node=64_001), "--mem"),
         (job(tres_per_node="gres/gpu:5"), "--gres"),
-        (job(cpus=8, cpus_per_task=8, tres_per_job="gres/gpu:8"), "--gpus"),
+        (job(cpus=8, cpus_per_task=8, max_nodes=0, tres_per_job="gres/gpu:8"), "--gpus"),
         (job(tasks=10, cpus=320, cpus_per_task=32, max_nodes=0, tres_per_job="gres/gpu:3"), "--gpus"),
     ],
 )

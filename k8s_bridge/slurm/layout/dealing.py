@@ -1,0 +1,61 @@
+"""Which node gets how many tasks, and how much of a GRES that is asked for the whole job (--gpus).
+
+As slurmctld deals (select/cons_tres): evenly, the first nodes take what is left over. When tasks and GRES are
+multiples of each other it keeps them together: the node with one GPU more has that GPU's tasks too.
+"""
+
+from __future__ import annotations
+
+from k8s_bridge.slurm.layout.refusals import Unmet
+from k8s_bridge.slurm.layout.request import Request
+
+
+def share(total: int, *, nodes: int, index: int) -> int:
+    """What node `index` gets of `total`, dealt out evenly."""
+    base, extra = divmod(total, nodes)
+    return base + (index < extra)
+
+
+def tasks_per_gres(request: Request) -> int:
+    """Tasks that stay with each one of the job-wide GRES; 0 when they are dealt out by themselves."""
+    if len(request.gres_per_job) != 1:
+        return 0
+    count = request.gres_per_job[0][2]
+    return request.tasks // count if request.tasks % count == 0 else 0
+
+
+def node_tasks(request: Request, *, nodes: int, index: int) -> int:
+    """Tasks of node `index`; a node beyond the last task runs none."""
+    together = tasks_per_gres(request)
+    if together:
+        return share(request.gres_per_job[0][2], nodes=nodes, index=index) * together
+    return share(request.tasks, nodes=nodes, index=index)
+
+
+def node_job_gres(request: Request, *, count: int, nodes: int, index: int) -> int:
+    """How many of `count` job-wide GRES node `index` gets."""
+    per_task, rest = divmod(count, request.tasks)
+    if rest == 0 and nodes <= request.tasks:
+        return share(request.tasks, nodes=nodes, index=index) * per_task
+    return share(count, nodes=nodes, index=index)
+
+
+def check_dealing(request: Request, *, nodes: int) -> None:
+    """Unmet when job-wide GRES cannot be dealt out: every node must get some, and its tasks with it."""
+    for name, _, count in request.gres_per_job:
+        option = "--gpus" if name == "gpu" else "--gres"
+        if count < nodes:
+            raise Unmet(
+                option,
+                f"{count} of {name} cannot be spread over the {nodes} nodes that the tasks fill; "
+                "ask for one per task, or for fewer tasks.",
+            )
+        if nodes > request.tasks and request.cpus_per_task > 1:
+            raise Unmet(option, f"One task cannot have {name} of several nodes; ask for more, smaller tasks.")
+    most = node_tasks(request, nodes=nodes, index=0)
+    if request.tasks_per_node and tasks_per_gres(request) and most > request.tasks_per_node:
+        raise Unmet(
+            "--gpus",
+            f"{most} tasks would stay with the GPUs of one node, more than --ntasks-per-node allows; "
+            "use --gpus-per-node or --gpus-per-task.",
+        )
