@@ -21,6 +21,7 @@ from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.slurm.client.port import SlurmPort
 from k8s_bridge.slurm.client.update import AT_ONCE, Hold, JobUpdate, NodeState
 from k8s_bridge.slurm.effects import (
+    AllowRequeue,
     Cancel,
     CreateJobSet,
     Effect,
@@ -94,6 +95,8 @@ class Actor:
                 await self._rehold(effect)
             case PinAndRelease():
                 await self._release(effect)
+            case AllowRequeue(job_id=job_id):
+                await self._update(job_id, JobUpdate(requeue=True))
             case SetText(job_id=job_id, text=text):
                 await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
             case Cancel(job_id=job_id, text=text):

@@ -46,6 +46,13 @@ class PinAndRelease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AllowRequeue:
+    """Undo --no-requeue: the job is about to lose its nodes, and the policy is to run it again."""
+
+    job_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetText:
     """Status text: admin_comment always; comment only if it is empty or ours."""
 
@@ -84,5 +91,7 @@ class NodesDelete:
     nodes: tuple[str, ...]
 
 
-SlurmEffect = TakeHold | Rehold | PinAndRelease | SetText | Cancel | NodesDown | NodesDrain | NodesDelete
+SlurmEffect = (
+    TakeHold | Rehold | PinAndRelease | AllowRequeue | SetText | Cancel | NodesDown | NodesDrain | NodesDelete
+)
 Effect = KubeEffect | CreateJobSet | SlurmEffect

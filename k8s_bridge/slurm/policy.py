@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.v1alpha1.partition import PartitionMapping, QueueRule
+from api.v1alpha1.policy import DeletionPolicy
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.unit import Partition
@@ -55,8 +56,21 @@ class Policies:
             adopt_unheld=spec.adopt_unheld,
             cancel_orphans=spec.cancel_orphaned_jobs,
             refused=spec.refused_job_policy,
+            no_requeue=spec.no_requeue_policy,
             trouble=trouble,
         )
+
+    def not_in_force(self) -> tuple[str, ...]:
+        """Fields that are set and that this version does not act on yet, as they are spelled in the spec."""
+        spec = self.mixing.spec
+        asked = {
+            "enablePrioritySync": spec.enable_priority_sync,
+            "maxUserPriority": spec.max_user_priority > 0,
+            "deletionPolicy": spec.deletion_policy is DeletionPolicy.DRAIN,
+            "slurmd.pinToNode": spec.slurmd.pin_to_node,
+            "ray": spec.ray is not None,
+        }
+        return tuple(name for name, is_asked in asked.items() if is_asked)
 
     def limits(self) -> Mapping[str, int]:
         """Per queue how many JobSets may wait for quota: the largest of the partitions that feed it."""

@@ -37,6 +37,7 @@ def findings(
     classes: Iterable[Trouble],
     template: str,
     guarded: bool,
+    not_in_force: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
     """All conditions that we own; Ready is True when every other is."""
     parts = (
@@ -54,7 +55,8 @@ def findings(
     trouble = (wrong.reason, wrong.message) if wrong else ("", "")
     if guarded:
         trouble = ("MassDeletionRefused", "Slurm suddenly knows none of many of our jobs; nothing is deleted")
-    return (_finding(ConditionType.READY, trouble, good="Ready"), *parts)
+    note = f"not acted on by this version yet: {', '.join(not_in_force)}" if not_in_force else ""
+    return (_finding(ConditionType.READY, trouble, good="Ready", note=note), *parts)
 
 
 def counts(states: Iterable[tuple[State, str, bool]], *, nodes: Mapping[str, int]) -> dict[str, Any]:
@@ -84,11 +86,11 @@ def _words(state: State) -> tuple[str, ...]:
     return next((words for states, words in table if state in states), ())
 
 
-def _finding(kind: ConditionType, trouble: Trouble, *, good: str) -> Finding:
+def _finding(kind: ConditionType, trouble: Trouble, *, good: str, note: str = "") -> Finding:
     reason, message = trouble
     if reason or message:
         return Finding(type=kind, status="False", reason=reason or "Failed", message=message)
-    return Finding(type=kind, status="True", reason=good)
+    return Finding(type=kind, status="True", reason=good, message=note)
 
 
 def _all(troubles: Iterable[Trouble]) -> Trouble:

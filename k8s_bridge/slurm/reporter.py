@@ -89,6 +89,7 @@ class Reporter:
             classes=[trouble for _, trouble in self._troubles()],
             template=self._template,
             guarded=self._controller.guarded,
+            not_in_force=self._policies.not_in_force(),
         )
         self._status.report(found, self._fields())
         await self._tell(found)

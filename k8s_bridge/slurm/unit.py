@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from api.v1alpha1.policy import RefusedJobPolicy
+from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import JobSet, Pod, Workload
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job, Node
@@ -70,6 +70,7 @@ class Partition:
     adopt_unheld: bool = False
     cancel_orphans: bool = False
     refused: RefusedJobPolicy = RefusedJobPolicy.HOLD
+    no_requeue: NoRequeuePolicy = NoRequeuePolicy.FAIL
     trouble: tuple[str, str] = ("", "")
     """(reason, text) of what is wrong with queue or priority class; empty when nothing is."""
 

@@ -261,6 +261,8 @@ class World:
                 self._job(held=True, reason="JobHeldAdmin", admin_comment=text, features=constraints)
             case fx.PinAndRelease():
                 self._release(effect)
+            case fx.AllowRequeue():
+                self._job(requeue=True)
             case fx.SetText(text=text):
                 self._job(admin_comment=text)
             case fx.Cancel():

@@ -45,6 +45,8 @@ class JobUpdate:
     priority: int | None = None
     time_limit: int | None = None
     partition: str | None = None
+    requeue: bool | None = None
+    """Whether Slurm may requeue the job; a running job can be told so too."""
     required_nodes: tuple[str, ...] | None = None
     excluded_nodes: tuple[str, ...] | None = None
 
@@ -63,6 +65,7 @@ def body_of(update: JobUpdate, *, api: Api) -> dict[str, Any]:
         "comment": update.comment,
         "admin_comment": update.admin_comment,
         "partition": update.partition,
+        "requeue": update.requeue,
         **spelled,
     }
     return {name: value for name, value in fields.items() if value is not None}
@@ -76,6 +79,7 @@ def made(update: JobUpdate, *, job: Job) -> bool:
         (update.comment, job.comment),
         (update.admin_comment, job.admin_comment),
         (update.partition, job.partition),
+        (update.requeue, job.requeue),
         (update.priority, job.priority),
         (update.time_limit, job.time_limit),
         (_names(update.required_nodes), _expanded(job.required_nodes)),

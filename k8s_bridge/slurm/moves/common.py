@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete, ObjectRef, Patch
-from k8s_bridge.slurm.effects import Cancel, Effect, NodesDelete, NodesDown, Rehold, SetText
+from k8s_bridge.slurm.effects import AllowRequeue, Cancel, Effect, NodesDelete, NodesDown, Rehold, SetText
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.speech import say
@@ -44,15 +45,21 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
         return verdict(Cancel(job_id=job_id, text=text), reason="RequeueLimit", text=text)
     effects: list[Effect] = []
     if not job_of(facts).requeue:
-        text = say("NotRequeued", f"--no-requeue, so Slurm fails it; {why}")
-        return verdict(
-            SetText(job_id=job_id, text=text), NodesDown(nodes=nodes, reason=text[:200]), text=text
-        )
+        if policy_of(facts).no_requeue is NoRequeuePolicy.FAIL:
+            return fail(facts, nodes=nodes, why=why)
+        effects.append(AllowRequeue(job_id=job_id))
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
         effects.append(Rehold(job_id=job_id, constraints=facts.user_constraints, text=say("Requeued", why)))
         effects.append(NodesDelete(nodes=nodes))
     return verdict(*effects, *forget_release(facts), reason="Requeued", text=why, after=LOOK_AGAIN)
+
+
+def fail(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
+    """Let Slurm fail a --no-requeue job, after saying why."""
+    text = say("NotRequeued", f"--no-requeue, so Slurm fails it; {why}")
+    down = NodesDown(nodes=nodes, reason=text[:200])
+    return verdict(SetText(job_id=facts.unit.job_id, text=text), down, reason="NotRequeued", text=text)
 
 
 def record_release(facts: Facts) -> tuple[Effect, ...]:

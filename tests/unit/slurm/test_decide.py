@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from support.job_world import FEATURE, PARTITION, World
 
-from api.v1alpha1.policy import RefusedJobPolicy
+from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
 from k8s_bridge.core import naming
 from k8s_bridge.slurm.decide import TABLE, decide
@@ -444,3 +444,11 @@ def test_a_second_run_on_the_same_pods_gets_its_whole_time():
     decision = verdict(world, **dated(world, admitted_at=NOW - 4000, deadline=1000))[1]
     assert names(decision)[:3] == ["Patch", "Patch", "PinAndRelease"]
     assert decision.effects[0].patch == {"spec": {"activeDeadlineSeconds": 4000 + 600 + 300}}
+
+
+def test_a_no_requeue_job_runs_again_where_the_policy_says_so():
+    world = change(running(), requeue=False)
+    world.kueue_evicts()
+    again = replace(PARTITION, no_requeue=NoRequeuePolicy.REQUEUE)
+    decision = verdict(world, partition=again)[1]
+    assert names(decision) == ["AllowRequeue", "NodesDown", "Rehold", "NodesDelete", "Patch"]

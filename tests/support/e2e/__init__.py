@@ -1,0 +1,1 @@
+"""Scenarios over a whole world, written once for the fake Slurm and for real ones."""
