@@ -42,7 +42,7 @@ class Engine:
         self.failures = 0
         self._queue: deque[Item] = deque()
         self._queued: set[Item] = set()
-        self._later: set[Item] = set()
+        self._later: dict[Item, float] = {}
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -55,13 +55,13 @@ class Engine:
             self._wake.set()
 
     def add_later(self, reconciler: Reconciler, key: Key, *, after: float) -> None:
-        """Look at `key` after some seconds. The first such wish stands until it is due."""
-        item = (reconciler, key)
+        """Look at `key` after some seconds. Of several such wishes the earliest stands until it is due."""
+        item, due = (reconciler, key), self.clock.now().timestamp() + after
         if after <= 0:
             self.add(reconciler, key)
-        elif item not in self._later:
-            self._later.add(item)
-            self.spawn(self._wait(item, after))
+        elif item not in self._later or due < self._later[item]:
+            self._later[item] = due
+            self.spawn(self._wait(item, after, due))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something beside the queue; it is cancelled when the engine stops."""
@@ -107,10 +107,11 @@ class Engine:
         _log.error("sandbox.reconcile_failed", controller=reconciler.name, key=key, exc_info=error)
         self.add_later(reconciler, key, after=_PAUSE)
 
-    async def _wait(self, item: Item, seconds: float) -> None:
+    async def _wait(self, item: Item, seconds: float, due: float) -> None:
         await self.clock.sleep(seconds)
-        self._later.discard(item)
-        self.add(*item)
+        if self._later.get(item) == due:
+            del self._later[item]
+            self.add(*item)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
