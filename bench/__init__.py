@@ -1,0 +1,1 @@
+"""Scenarios with committed budgets, run against any bridge and measured from outside it."""
