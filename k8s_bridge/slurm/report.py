@@ -30,7 +30,7 @@ class SlurmHealth:
     token_expires: float | None = None
 
 
-def findings(
+def findings(  # noqa: PLR0913  # what is looked at, by keyword
     health: SlurmHealth,
     *,
     queues: Iterable[Trouble],

@@ -1,0 +1,45 @@
+"""What the documents take from the code is what the code says, and what they link to is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_states_is_the_codes():
+    docs = generator()
+    text = docs.ARCHITECTURE.read_text()
+    assert docs.rendered(text) == text, "stale: run `make docs`"
+    assert "| Evicted |" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://)([\w./-]+)[)#]", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_in_backticks_exist(page):
+    for path in re.findall(r"`((?:k8s_bridge|api|tests|bench|docs|scripts)/[\w/.]*)`", page.read_text()):
+        assert (ROOT / path).exists(), f"{page.name} names {path}"
+
+
+def test_every_make_target_in_the_documents_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", page.read_text(), re.MULTILINE))
+        assert {a or b for a, b in named} <= targets, page.name
