@@ -47,7 +47,7 @@ def jobs(draw: st.DrawFn) -> Job:
         tres_per_task=draw(gres_texts),
         cpus_per_tres=draw(st.sampled_from(("", "gres/gpu:2"))),
         memory_per_tres=draw(st.sampled_from(("", "gres/gpu:100"))),
-        tres_request=draw(st.sampled_from(("", f"cpu=1,node={nodes}"))),
+        tres_request=draw(st.sampled_from(("", f"cpu={tasks * per_task},node={nodes}"))),
         exclusive=draw(st.sampled_from(("", "none", "user"))),
         flags=draw(st.sampled_from((frozenset(), frozenset({"EXACT_MEMORY_REQUESTED"})))),
         features=draw(st.one_of(st.just(""), st.text(max_size=8))),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from k8s_bridge.slurm.layout.features import plain_features, user_expression
-from k8s_bridge.slurm.layout.tres import requested_nodes
+from k8s_bridge.slurm.layout.tres import requested_cpus, requested_nodes
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import Job
 
@@ -34,9 +34,10 @@ class Row:
 
 def _overcommitted(job: Job) -> bool:
     """Fewer CPUs than tasks, where not slurmctld made a task of each node."""
-    if job.tasks is None or job.cpus is None:
+    cpus = requested_cpus(job.tres_request) or job.cpus
+    if job.tasks is None or cpus is None:
         return False
-    return job.cpus < job.tasks > (requested_nodes(job.tres_request) or job.node_count or 1)
+    return cpus < job.tasks > (requested_nodes(job.tres_request) or job.node_count or 1)
 
 
 def _special_features(job: Job) -> bool:

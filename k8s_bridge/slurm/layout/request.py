@@ -6,7 +6,8 @@ Told apart on real daemons (22.05 and 24.11, jobs held at submission):
 - `max_nodes` is what -N says, 0 or absent for a bare job; but 24.11 shows a bare job without -c and
   --ntasks-per-node with the estimate as its maximum too. There -n8 and -N1 -n8 look the same, and a maximum
   that equals `node_count` beside a minimum of 1 is taken as none. (22.05 has no cpus_per_task and is exact.)
-- `cpus` is the exact total. 22.05 has no cpus_per_task: it is `cpus / tasks` there.
+- `cpu=` of tres_req_str is the exact total; `cpus` shrinks while a requeued job completes. 22.05 has no
+  cpus_per_task: it is total / tasks there.
 - --mem=0 and no --mem at all both give memory_per_node 0; a flag tells them apart.
 - With --mem-per-gpu, memory_per_node repeats the amount of one GPU and means nothing.
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from k8s_bridge.slurm.layout.refusals import Unmet
-from k8s_bridge.slurm.layout.tres import Gres, parse_amount, parse_gres, requested_nodes
+from k8s_bridge.slurm.layout.tres import Gres, parse_amount, parse_gres, requested_cpus, requested_nodes
 from k8s_bridge.slurm.model import Job
 
 _MEMORY_ASKED = frozenset({"EXACT_MEMORY_REQUESTED", "JOB_MEM_SET"})
@@ -83,7 +84,8 @@ def _cpus_per_task(job: Job) -> int:
     given = job.cpus_per_task or 1
     if job.cpus_per_tres:
         return given
-    return max(given, -(-(job.cpus or 1) // (job.tasks or 1)))
+    total = requested_cpus(job.tres_request) or job.cpus or 1
+    return max(given, -(-total // (job.tasks or 1)))
 
 
 def _memory(job: Job) -> tuple[Per, int]:

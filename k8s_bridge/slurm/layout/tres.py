@@ -12,7 +12,7 @@ _ITEM = re.compile(
 )
 _COUNT = re.compile(r"(\d+)([kKmMgGtT]?)")
 _SCALE = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_NODES = re.compile(r"(?:^|,)node=(\d+)(?:,|$)")
+_REQUESTED = {name: re.compile(rf"(?:^|,){name}=(\d+)(?:,|$)") for name in ("cpu", "node")}
 
 
 def parse_gres(text: str) -> tuple[Gres, ...] | None:
@@ -42,7 +42,16 @@ def parse_amount(text: str) -> int | None:
 
 def requested_nodes(text: str) -> int | None:
     """`node=` of tres_req_str: the minimum of -N, which node_count is not. None if it is not there."""
-    match = _NODES.search(text)
+    return _requested("node", text)
+
+
+def requested_cpus(text: str) -> int | None:
+    """`cpu=` of tres_req_str: all CPUs asked for. None if it is not there."""
+    return _requested("cpu", text)
+
+
+def _requested(name: str, text: str) -> int | None:
+    match = _REQUESTED[name].search(text)
     return int(match.group(1)) if match else None
 
 

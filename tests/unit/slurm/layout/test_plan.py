@@ -86,6 +86,12 @@ def test_options_become_nodes(options: str, record: Job, expected: list[tuple[in
     assert laid_out(record) == expected, options
 
 
+def test_a_requeued_job_that_still_completes_keeps_its_layout() -> None:
+    asked = "cpu=3,mem=30M,node=2,billing=3"
+    record = job(nodes=2, tasks=3, cpus=1, node_count=1, max_nodes=0, memory_per_cpu=10, tres_request=asked)
+    assert laid_out(record) == laid_out(job(nodes=2, tasks=3, memory_per_cpu=10))
+
+
 def test_22_05_without_cpus_per_task_and_minimum_nodes_is_read_by_its_totals() -> None:
     record = job(tasks=3, cpus=6, cpus_per_task=None, tasks_per_node=2, min_cpus_per_node=4, max_nodes=None)
     assert laid_out(record) == [(2, 2, 4, 0)]
