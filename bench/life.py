@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -28,12 +29,16 @@ SHAPES = (
 _CPUS = 2.0
 """What a job of these shapes needs on average."""
 _SETTLE = 2.0
+RATE = 5.0
+"""Jobs submitted in a second: their stages are those of a job, not of a crowd at a door."""
+_SECONDS = 5.0
+"""How long a job runs: long enough that they wait for each other's quota."""
 _PER_JOB = 4.0
 """Seconds that the run may take for each job, above the first minute."""
 
 
-async def run(*, command: str, directory: Path, jobs: int, slurm: Backend) -> Result:
-    """All stages and calls of one run. Unmet when jobs do not end."""
+async def run(*, command: str, directory: Path, jobs: int, slurm: Backend, rate: float = RATE) -> Result:
+    """All stages and calls of one run. Unmet when jobs do not end. `rate` 0 submits all jobs at once."""
     quota = {"cpu": str(max(4, round(jobs * _CPUS / 3))), "memory": "512Gi", "pods": "200"}
     machine = {"cpu": "64", "memory": "256Gi", "pods": "110"}
     config = WorldConfig(directory=directory, slurm=slurm, quota=quota, machine=machine, machines=4)
@@ -43,7 +48,7 @@ async def run(*, command: str, directory: Path, jobs: int, slurm: Backend) -> Re
         await asyncio.sleep(_SETTLE)
         slurm_before, kube_before = witness.slurm.copy(), witness.kube.copy()
         began, cpu = perf_counter(), bridge.usage().cpu
-        await _submit(stage, jobs)
+        await _submit(stage, jobs, rate=rate)
         await _all_gone(stage, jobs)
         seconds = perf_counter() - began
         usage = bridge.usage()
@@ -64,11 +69,11 @@ async def run(*, command: str, directory: Path, jobs: int, slurm: Backend) -> Re
     )
 
 
-async def _submit(stage: Scene, jobs: int) -> None:
+async def _submit(stage: Scene, jobs: int, *, rate: float) -> None:
     for number in range(jobs):
-        job_id = await stage.world.sbatch(SHAPES[number % len(SHAPES)])
+        job_id = await stage.world.sbatch(replace(SHAPES[number % len(SHAPES)], seconds=_SECONDS))
         stage.witness.marks.stamp(job_id, Mark.SUBMITTED, perf_counter())
-        await asyncio.sleep(0)
+        await asyncio.sleep(1 / rate if rate else 0)
 
 
 async def _all_gone(stage: Scene, jobs: int) -> None:
