@@ -90,9 +90,11 @@ class Facts:
 
     @lazy
     def trespassed(self) -> tuple[str, ...]:
-        """Live nodes of ours that something else than our job keeps busy."""
+        """Live nodes of ours that another job runs on; one that completes may do so after ours."""
         mine = set(self.job_nodes)
-        return tuple(n.name for n in self.unit.nodes if n.busy and n.name in self.live and n.name not in mine)
+        return tuple(
+            n.name for n in self.unit.nodes if n.occupied and n.name in self.live and n.name not in mine
+        )
 
     @lazy
     def barren(self) -> str:

@@ -161,6 +161,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return "IDLE" in self.states and not self.states & _UNUSABLE
 
     @property
+    def occupied(self) -> bool:
+        """Something runs on it."""
+        return bool(self.states & {"ALLOCATED", "MIXED"}) and "COMPLETING" not in self.states
+
+    @property
     def busy(self) -> bool:
         """Something runs or completes on it."""
         return bool(self.states & {"ALLOCATED", "MIXED", "COMPLETING"})
