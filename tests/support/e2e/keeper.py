@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Any
 
 from k8s_bridge.sandbox.world import BridgeProcess, World, WorldConfig, check
 
@@ -40,10 +42,21 @@ class Keeper:
 
 
 async def quiet(world: World) -> None:
-    timeline = await world.until_quiet(seconds=15)
+    timeline = await world.until_quiet(seconds=20)
     assert [verdict for verdict in check(timeline) if not verdict.holds] == []
     assert world.controllers.engine.failures == 0
 
 
 def bridge_of(world: World) -> BridgeProcess:
     return world.bridges[0]
+
+
+async def unit(world: World, job_id: int, *states: str, seconds: float = 20.0) -> dict[str, Any]:
+    """The bridge's row of a job, once it is in one of the states."""
+    rows: list[dict[str, Any]] = []
+    async with asyncio.timeout(seconds):
+        while not rows:
+            answer = await bridge_of(world).units()
+            rows = [row for row in answer if row["name"] == str(job_id) and row["state"] in states]
+            await asyncio.sleep(0.05)
+    return rows[0]

@@ -7,7 +7,7 @@ import pytest
 from k8s_bridge.sandbox.apiserver.kinds import EVENTS, JOBSETS, PODS, WORKLOADS
 from k8s_bridge.sandbox.world import JobRequest, World
 from k8s_bridge.sandbox.world.config import BATCH, NAMESPACE, TEAM_A
-from support.e2e.keeper import bridge_of
+from support.e2e.keeper import unit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -48,10 +48,10 @@ async def test_a_held_job_runs_on_its_own_nodes_and_leaves_nothing(world: World)
 async def test_people_can_see_where_a_job_stands(world: World):
     job_id = await running(world, name="seen")
 
-    (row,) = [unit for unit in await bridge_of(world).units() if unit["name"] == str(job_id)]
+    row = await unit(world, job_id, "Running")
     reasons = {event["reason"] for event in world.storage.list(EVENTS, namespace=NAMESPACE)}
 
-    assert (row["state"], row["queue"], row["partition"]) == ("Running", TEAM_A, BATCH)
+    assert (row["queue"], row["partition"]) == (TEAM_A, BATCH)
     assert "Released" in reasons
     await world.scancel(job_id)
 
@@ -131,7 +131,5 @@ async def test_a_job_that_cannot_be_met_is_told_which_option_and_why(world: Worl
 
     assert not world.of_job(JOBSETS, job_id)
     assert world.jobs[job_id].held
-    (row,) = [unit for unit in await bridge_of(world).units() if unit["name"] == str(job_id)]
-    assert row["state"] == "Refused"
-    assert "--tmp" in row["text"]
+    assert "--tmp" in (await unit(world, job_id, "Refused"))["text"]
     await world.scancel(job_id)
