@@ -101,7 +101,6 @@ class SlurmController:
         self._guard = Guard()
         self._decided: dict[int, float] = {}
         self._wrote: dict[int, float] = {}
-        self._poll_started = float("-inf")
         self._again: Callable[[int], None] = lambda _: None
         self._on_wrote: Callable[[int], None] = lambda _: None
 
@@ -138,7 +137,6 @@ class SlurmController:
 
     def polled(self, *, started: float) -> None:
         """A poll that began at `started` (monotonic) has ended well."""
-        self._poll_started = started
         self._judge()
         for job_id in [j for j, at in self._wrote.items() if at < started]:
             del self._wrote[job_id]

@@ -29,15 +29,16 @@ class Planner:
 
     def plan(self, job: Job, route: Route) -> tuple[Layout | Refusal, str]:
         """The layout with its digest, or a refusal with an empty one."""
-        mapping = route.mapping
-        shape = mapping.node_shape
+        mapping, spec = route.mapping, self._policies.mixing.spec
+        shape, topology = mapping.node_shape, mapping.topology or spec.topology
         found = plan(
             job,
             node_shape=NodeShape(cpus=shape.cpus, memory=shape.memory, gpus=shape.gpus) if shape else None,
             exclusive=Exclusive.ALWAYS if mapping.exclusive else Exclusive.AS_ASKED,
+            met=frozenset({"--switches"} if topology.required_level else ()),
         )
         if isinstance(found, Layout):
-            found = unmapped(found, slurmd=self._policies.mixing.spec.slurmd) or found
+            found = unmapped(found, slurmd=spec.slurmd) or found
         return found, digest(found) if isinstance(found, Layout) else ""
 
     def render(self, job: Job, route: Route) -> dict[str, Any]:
