@@ -7,8 +7,9 @@ while `Admitted` is still True, and stays True until the Workload is admitted ag
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from api.views import Condition, JobSet, Workload
 
@@ -26,8 +27,7 @@ class Capacity(StrEnum):
     FINISHED = "Finished"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """Kueue's verdict. `since` is when it was given (Unix seconds; 0 when unknown).
 
     `eviction` is why capacity was last taken away, as `Reason: message`; "" after it was admitted again.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision(Generic[E]):
+class Decision(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     """A verdict on one unit.
 
     `effects` are executed in order; the first failure ends the pass. `after` is the number of seconds

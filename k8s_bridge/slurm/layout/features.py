@@ -14,8 +14,9 @@ def user_expression(expression: str, *, job_id: int) -> str:
     pin = naming.node_feature(job_id)
     if expression == pin:
         return ""
-    own = re.fullmatch(rf"\((.*)\)&{re.escape(pin)}", expression)
-    return own.group(1) if own else expression
+    suffix = f")&{pin}"
+    own = expression.startswith("(") and expression.endswith(suffix)
+    return expression[1 : -len(suffix)] if own else expression
 
 
 def plain_features(expression: str) -> tuple[str, ...] | None:
