@@ -23,7 +23,7 @@ class Process:
 
     @classmethod
     def spawn(cls, name: str, *, argv: Sequence[str], env: Mapping[str, str], log: Path) -> Process:
-        """Start `argv` in a session of its own, beside its `log`: a core dump is left there, not where we are."""
+        """Start `argv` in a session of its own, beside its `log`: a core dump belongs there, not here."""
         with log.open("ab") as out:
             popen = subprocess.Popen(  # noqa: S603 - argv is built by this package
                 argv,
