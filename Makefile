@@ -10,7 +10,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 .tools/bin/uv:
-	python3 -m venv .tools && .tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+	@./scripts/bootstrap-uv
 
 .venv/.ready: pyproject.toml uv.lock | $(filter .tools/bin/uv,$(UV))
 	$(UV) sync --frozen --quiet --extra dev
