@@ -6,7 +6,6 @@ a poll that began later has ended, so that no decision rests on what the write h
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +15,7 @@ from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.errors import Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.slurm.act import NAME_TAKEN
+from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
 from k8s_bridge.slurm.guard import Guard
@@ -90,7 +90,7 @@ class SlurmController:
     ) -> None:
         self.name = name
         self.said: dict[int, Said] = {}
-        self.states: Counter[State] = Counter()
+        self.census = Census()
         self._tables = tables
         self._observer = observer
         self._actor = actor
@@ -110,7 +110,7 @@ class SlurmController:
 
     def unknown(self) -> list[int]:
         """Ids that Slurm has to be asked about."""
-        return [job_id for job_id, said in self.said.items() if said.state is State.UNKNOWN]
+        return list(self.census.within({State.UNKNOWN}))
 
     def on_again(self, again: Callable[[int], None]) -> None:
         """Call `again` with each unit that must be looked at although none of its rows changed."""
@@ -126,14 +126,15 @@ class SlurmController:
 
     def followed(self) -> set[int]:
         """Ids of jobs that the bridge works on right now: their records must be fresh."""
-        return {job_id for job_id, said in self.said.items() if said.state in _FOLLOWED} | self._wrote.keys()
+        return {*self.census.within(_FOLLOWED), *self._wrote}
 
     @property
     def pace(self) -> Pace:
         """How closely Slurm must be watched for the units that there are."""
-        if self._wrote or any(self.states[state] for state in _FAST):
+        states = self.census.states()
+        if self._wrote or not _FAST.isdisjoint(states):
             return Pace.MOVING
-        return Pace.RUNNING if self.states[State.RUNNING] else Pace.IDLE
+        return Pace.RUNNING if states[State.RUNNING] else Pace.IDLE
 
     def polled(self, *, started: float) -> None:
         """A poll that began at `started` (monotonic) has ended well."""
@@ -197,28 +198,23 @@ class SlurmController:
         self._observer.settle(unit, state)
         if before is None or before.state is not state:
             self._stages.entered(unit.job_id, state, now)
-            self._count(before.state if before else None, state)
         if unit.job_id not in self._observer.seen:
             self.said.pop(unit.job_id, None)
             self._decided.pop(unit.job_id, None)
-            self.states[state] -= 1
+            self.census.remove(unit.job_id)
         else:
+            self.census.put(unit.job_id, Group.of(unit, state))
             since = before.since if before and before.state is state else now
             self.said[unit.job_id] = Said(
                 state=state, reason=decision.reason, text=decision.text, since=since
             )
-        for job_id in self._observer.turns.next():
+        for job_id in self._observer.turns.called():
             if job_id != unit.job_id and self._waits(job_id):
                 self._again(job_id)
 
     def _waits(self, job_id: int) -> bool:
         said = self.said.get(job_id)
         return said is not None and said.state is State.TURN
-
-    def _count(self, before: State | None, after: State) -> None:
-        if before is not None:
-            self.states[before] -= 1
-        self.states[after] += 1
 
     def _judge(self) -> None:
         owned = [int(key) for key in self._job_ids()]

@@ -215,7 +215,7 @@ class Parts:
 
     def _reading(self) -> Reading:
         ping, health = self._health.ping, self._health.now()
-        states = self._controller.states
+        states = self._controller.census.states()
         info = {}
         if ping is not None:
             info = {
@@ -224,7 +224,7 @@ class Parts:
                 "slurm_cluster": ping.cluster,
             }
         return Reading(
-            units={UnitGroup(state=state.value): count for state, count in states.items() if count},
+            units={UnitGroup(state=state.value): count for state, count in states.items()},
             slurm_jobs=len(self._tables.jobs),
             slurm_nodes=len(self._tables.nodes),
             ready=len(self._queue),

@@ -9,6 +9,7 @@ from typing import Any
 
 from api.v1alpha1.status import ConditionType
 from k8s_bridge.core.conditions import Finding
+from k8s_bridge.slurm.census import Group
 from k8s_bridge.slurm.policy import Trouble
 from k8s_bridge.slurm.unit import State
 
@@ -59,15 +60,15 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     return (_finding(ConditionType.READY, trouble, good="Ready", note=note), *parts)
 
 
-def counts(states: Iterable[tuple[State, str, bool]], *, nodes: Mapping[str, int]) -> dict[str, Any]:
-    """`counts` and `partitions` of the status, from (state, partition, was requeued) of each unit."""
+def counts(groups: Mapping[Group, int], *, nodes: Mapping[str, int]) -> dict[str, Any]:
+    """`counts` and `partitions` of the status, from how many units each group has."""
     total: Counter[str] = Counter()
     by_partition: dict[str, Counter[str]] = {name: Counter() for name in nodes}
-    for state, partition, requeued in states:
-        words = [*_words(state), *(["requeued"] if requeued else [])]
+    for group, count in groups.items():
+        words = dict.fromkeys((*_words(group.state), *(["requeued"] if group.requeued else [])), count)
         total.update(words)
-        if partition in by_partition:
-            by_partition[partition].update(words)
+        if group.partition in by_partition:
+            by_partition[group.partition].update(words)
     total["nodes"] = sum(nodes.values())
     for name, count in nodes.items():
         by_partition[name]["nodes"] = count

@@ -25,7 +25,6 @@ from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies, Route, Trouble
 from k8s_bridge.slurm.report import SlurmHealth, counts, findings
 from k8s_bridge.slurm.tables import Tables
-from k8s_bridge.slurm.unit import State
 
 SECONDS = 2.0
 _POLL_GRAIN = 60.0
@@ -119,7 +118,7 @@ class Reporter:
     def _fields(self) -> dict[str, Any]:
         assert self._policies is not None
         names = [mapping.partition_name for mapping in self._policies.mixing.spec.partition_mappings]
-        fields = counts(self._states(), nodes=self._nodes(names))
+        fields = counts(self._controller.census.groups(), nodes=self._nodes(names))
         ping, health = self._ping(), self._health()
         if ping is not None:
             fields["slurmVersion"] = ping.release
@@ -131,16 +130,9 @@ class Reporter:
             fields["tokenExpires"] = _time(health.token_expires)
         return fields
 
-    def _states(self) -> Iterator[tuple[State, str, bool]]:
-        for job_id, said in self._controller.said.items():
-            job = self._tables.jobs.get(str(job_id))
-            yield said.state, job.partition if job else "", bool(job and job.restart_count)
-
     def _nodes(self, partitions: list[str]) -> dict[str, int]:
         found = dict.fromkeys(partitions, 0)
-        for job_id, said in self._controller.said.items():
-            if said.state in {State.TURN, State.HELD}:
-                continue
+        for job_id in self._tables.jobs_with_nodes():
             job = self._tables.jobs.get(str(job_id))
             if job is not None and job.partition in found:
                 found[job.partition] += len(self._tables.nodes_of(job_id))

@@ -38,9 +38,7 @@ class Tables:
         found = {job.job_id for job in self.jobs.values()}
         for jobset in self.jobsets.values():
             found.update(_int(_job_label(jobset)))
-        for node in self.nodes.values():
-            found.update(_int(_feature_jobs(node)))
-        return found
+        return found | self.jobs_with_nodes()
 
     def subscribe(self, touched: Callable[[int], None]) -> None:
         """Call `touched` with the job id of each unit that a change concerns."""
@@ -53,6 +51,10 @@ class Tables:
     def nodes_of(self, job_id: int) -> tuple[Node, ...]:
         """The Slurm nodes with the feature of that job."""
         return self.nodes.by(JOB, str(job_id))
+
+    def jobs_with_nodes(self) -> set[int]:
+        """The jobs whose feature some Slurm node has."""
+        return {job_id for node in self.nodes.values() for job_id in _int(_feature_jobs(node))}
 
     def job_of(self, jobset: JobSet) -> Iterator[int]:
         """The job id on a JobSet's label, if there is one."""

@@ -7,7 +7,7 @@ bookkeeping: told of every unit's place, answers whether a unit is among the nex
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -32,10 +32,12 @@ class Turns:
     def __init__(self) -> None:
         self._queues: dict[str, _Queue] = {}
         self._places: dict[int, tuple[str, Rank | None]] = {}
+        self._moved_up = False
 
     def limit(self, queue: str, limit: int) -> None:
         """Set how many of `queue` may be in flight."""
         self._queues.setdefault(queue, _Queue()).limit = limit
+        self._moved_up = True
 
     def wait(self, job_id: int, *, queue: str, rank: Rank) -> None:
         """The job waits to be asked for."""
@@ -58,6 +60,7 @@ class Turns:
         place = self._places.pop(job_id, None)
         if place is None:
             return
+        self._moved_up = True
         queue, rank = self._queues[place[0]], place[1]
         if rank is None:
             queue.in_flight.discard(job_id)
@@ -72,8 +75,13 @@ class Turns:
         queue, rank = self._queues[place[0]], place[1]
         return rank is None or bisect_left(queue.waiting, rank) < queue.free
 
-    def next(self) -> Iterable[int]:
+    def next(self) -> Iterator[int]:
         """All jobs whose turn it is now."""
         for queue in self._queues.values():
             for rank in islice(queue.waiting, queue.free):
                 yield rank[2]
+
+    def called(self) -> Iterator[int]:
+        """All jobs whose turn it is now, if somebody made room since the last call."""
+        moved_up, self._moved_up = self._moved_up, False
+        return self.next() if moved_up else iter(())

@@ -12,7 +12,7 @@ from k8s_bridge.slurm.client import names
 from k8s_bridge.slurm.client.errors import INVALID_NODE
 from k8s_bridge.slurm.client.gate import Urgency
 from k8s_bridge.slurm.client.http import Call
-from k8s_bridge.slurm.client.items import Items
+from k8s_bridge.slurm.client.items import Items, Small
 from k8s_bridge.slurm.client.results import Listing, Partition, Unchanged
 from k8s_bridge.slurm.client.session import NOT_MODIFIED, Session
 from k8s_bridge.slurm.client.states import States
@@ -42,6 +42,7 @@ class Reads:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._cap = session.endpoint.max_object
+        self._states = States()
 
     async def ping(self) -> Ping:
         """Who answers; see `port.SlurmReads`."""
@@ -64,9 +65,9 @@ class Reads:
         if Can.STATES not in api.can:
             return None
         call = Call(method="GET", path="jobs/state/", template="jobs/state/", urgency=Urgency.READ)
-        reply = await self._session.send(lambda _: call, lambda _: States(self._session.endpoint.max_body))
+        reply = await self._session.send(lambda _: call, lambda _: Small(self._session.endpoint.max_body))
         self._session.checked(reply)
-        return reply.reader.by_id()
+        return self._states.read(reply.reader.body)
 
     async def job(self, job_id: int) -> Job:
         """One job; see `port.SlurmReads`. An array's id is its own record, not its tasks'."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import msgspec
 
 from k8s_bridge.core.errors import Retry
-from k8s_bridge.slurm.client.items import Small
 from k8s_bridge.slurm.client.wire_job import words
 
 _ID = re.compile(r"\d+")
@@ -19,23 +18,39 @@ class _Row(msgspec.Struct):
     state: str | tuple[str, ...]
 
 
-class _Rows(msgspec.Struct):
-    jobs: tuple[_Row, ...]
+class _Answer(msgspec.Struct):
+    jobs: msgspec.Raw
 
 
-class States(Small):
-    """The states by job id. A waiting array has a row a task, all with the array's id: they are joined."""
+_answer = msgspec.json.Decoder(_Answer)
+_rows = msgspec.json.Decoder(tuple[_Row, ...])
 
-    def by_id(self) -> Mapping[int, frozenset[str]]:
-        """Retry when the answer cannot be read."""
+
+class States:
+    """Reads answers one after the other; rows that are the same as the last time are not read again."""
+
+    def __init__(self) -> None:
+        self._raw = b""
+        self._by_id: Mapping[int, frozenset[str]] = {}
+
+    def read(self, body: bytes) -> Mapping[int, frozenset[str]]:
+        """The states by job id. Retry when the answer cannot be read."""
         try:
-            rows = msgspec.json.decode(self.body, type=_Rows).jobs
+            raw = bytes(_answer.decode(body).jobs)
+            if raw != self._raw:
+                self._by_id = _by_id(_rows.decode(raw))
+                self._raw = raw
         except msgspec.MsgspecError as error:
             raise Retry(f"Slurm GET jobs/state/: an answer that cannot be read: {error}") from error
-        found: dict[int, frozenset[str]] = {}
-        for row in rows:
-            match = _ID.match(str(row.job_id))
-            if match is not None:
-                number, states = int(match.group()), words(row.state)
-                found[number] = found[number] | states if number in found else states
-        return found
+        return self._by_id
+
+
+def _by_id(rows: tuple[_Row, ...]) -> Mapping[int, frozenset[str]]:
+    """A waiting array has a row a task, all with the array's id: they are joined."""
+    found: dict[int, frozenset[str]] = {}
+    for row in rows:
+        match = _ID.match(str(row.job_id))
+        if match is not None:
+            number, states = int(match.group()), words(row.state)
+            found[number] = found[number] | states if number in found else states
+    return found

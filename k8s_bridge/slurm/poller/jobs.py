@@ -22,8 +22,9 @@ from k8s_bridge.slurm.poller.doubt import Doubt
 DUTY = 50.0
 """A full listing takes at most 1/50 of the time: 20,000 jobs cost slurmrestd 20 s."""
 VERIFY = 64
-WATCHED = 64
-"""Missing jobs, and jobs of interest, that are read in one cycle."""
+"""Missing jobs that are read in one cycle."""
+WATCHED = 16
+"""Jobs of interest that are read in one period: hundreds may wait for quota, and reading costs slurmrestd."""
 _NEVER = float("-inf")
 
 
@@ -50,6 +51,7 @@ class JobMirror:
         self._since: int | None = None
         self._listed = False
         self._resync_at = _NEVER
+        self._watched_at = _NEVER
         self._written: set[int] = set()
         self._read_at: dict[int, float] = {}
         self._unreadable: dict[int, frozenset[str]] = {}
@@ -127,8 +129,11 @@ class JobMirror:
         self._listed = True
 
     def _watched(self) -> set[int]:
-        """Jobs of interest that were not read for a period, the longest unread first."""
+        """Once a period, jobs of interest that were not read for one, the longest unread first."""
         due = self._clock() - self._period
+        if self._watched_at > due:
+            return set()
+        self._watched_at = self._clock()
         waiting = ((self._read_at.get(job_id, _NEVER), job_id) for job_id in set(self._interest()))
         return {job_id for at, job_id in heapq.nsmallest(WATCHED, waiting) if at <= due}
 

@@ -34,8 +34,9 @@ def suspicious(gone: Iterable[Job], rows: Iterable[Job]) -> bool:
     A job that was over is purged after MinJobAge, and a hundred of them at once is nothing strange.
     """
     lost = sum(1 for job in gone if not job.terminal)
-    alive = sum(1 for job in rows if not job.terminal)
-    return lost >= SUSPICIOUS_LEAST and lost > alive * SUSPICIOUS_SHARE
+    if lost < SUSPICIOUS_LEAST:
+        return False
+    return lost > SUSPICIOUS_SHARE * sum(1 for job in rows if not job.terminal)
 
 
 def relist_is_cheaper(count: int, *, listed: int) -> bool:

@@ -58,3 +58,19 @@ def test_it_equals_a_list_that_is_sorted_each_time(steps):
         free = 3 - sum(1 for rank in places.values() if rank is None)
         order = sorted(rank for rank in places.values() if rank is not None)
         assert list(turns.next()) == [rank[2] for rank in order[: max(0, free)]]
+
+
+def test_the_next_are_called_when_somebody_made_room_and_not_again_and_again():
+    turns = Turns()
+    turns.limit("q", 1)
+    assert list(turns.called()) == []
+    turns.wait(1, queue="q", rank=(0, 0, 1))
+    turns.wait(2, queue="q", rank=(0, 0, 2))
+    assert list(turns.called()) == []
+    turns.fly(1, queue="q")
+    assert list(turns.called()) == []
+    turns.leave(1)
+    assert list(turns.called()) == [2]
+    assert list(turns.called()) == []
+    turns.limit("q", 2)
+    assert list(turns.called()) == [2]

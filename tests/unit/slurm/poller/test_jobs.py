@@ -88,9 +88,13 @@ async def test_interest_is_bounded_and_takes_turns() -> None:
     count = 2 * WATCHED
     world = World(*(job(number) for number in range(count)), interest=range(count))
     await world.cycle()
-    seen: set[int] = set(world.slurm.read)
-    await world.cycle()
-    seen |= set(world.slurm.read)
+    seen: set[int] = set()
+    for _ in range(2):
+        await world.cycle(after=PERIOD)
+        assert len(world.slurm.read) == WATCHED
+        seen |= set(world.slurm.read)
+        await world.cycle(after=1)
+        assert world.slurm.read == [], "once a period is enough"
     assert len(seen) == count
 
 
