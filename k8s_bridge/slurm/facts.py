@@ -13,7 +13,7 @@ from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job, Node
-from k8s_bridge.slurm.unit import Unit
+from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
 _ENDED = frozenset({"Succeeded", "Failed"})
@@ -24,6 +24,30 @@ class Facts:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+
+    @lazy
+    def job(self) -> Job:
+        """The job record. LookupError without one: rows that read it stand below one that catches that."""
+        job = self.unit.job
+        if job is None:
+            raise LookupError("no job record in this unit")
+        return job
+
+    @lazy
+    def over(self) -> bool:
+        """Slurm has forgotten the job, or it reached a final state."""
+        job = self.unit.job
+        return self.unit.presence is Presence.GONE or job is None or job.terminal
+
+    @lazy
+    def active(self) -> bool:
+        """The job has nodes."""
+        return self.job.active
+
+    @lazy
+    def free(self) -> bool:
+        """Pinned to our nodes and not held: Slurm may start it there."""
+        return self.pinned and not self.job.held
 
     @lazy
     def admission(self) -> Admission:
@@ -43,7 +67,7 @@ class Facts:
     @lazy
     def live(self) -> frozenset[str]:
         """Names of pods that are there to stay."""
-        return frozenset(p.metadata.name for p in self.unit.pods if _alive(p))
+        return frozenset([p.metadata.name for p in self.unit.pods if _alive(p)])
 
     @lazy
     def job_nodes(self) -> tuple[str, ...]:
@@ -77,7 +101,7 @@ class Facts:
     @lazy
     def stale(self) -> tuple[str, ...]:
         """Node records of ours without a live pod."""
-        return tuple(n.name for n in self.unit.nodes if n.name not in self.live)
+        return tuple([n.name for n in self.unit.nodes if n.name not in self.live])
 
     @lazy
     def ghosts(self) -> tuple[str, ...]:
@@ -107,7 +131,7 @@ class Facts:
     @lazy
     def ready(self) -> tuple[str, ...]:
         """Registered idle nodes on live pods."""
-        return tuple(n.name for n in self.unit.nodes if n.usable and n.name in self.live)
+        return tuple([n.name for n in self.unit.nodes if n.usable and n.name in self.live])
 
     @lazy
     def wanted(self) -> int:
@@ -115,17 +139,17 @@ class Facts:
         jobset = self.unit.jobset
         if jobset is None:
             return 0
-        return sum(rj.replicas * rj.template.spec.parallelism for rj in jobset.spec.replicated_jobs)
+        return sum([rj.replicas * rj.template.spec.parallelism for rj in jobset.spec.replicated_jobs])
 
     @lazy
     def pinned(self) -> bool:
         """The job's constraint expression names our feature."""
-        return bool(self.unit.job) and is_pinned(self._job.features, self.feature)
+        return self.unit.job is not None and is_pinned(self.job.features, self.feature)
 
     @lazy
     def user_constraints(self) -> str:
         """The constraint expression as the user wants it, without our feature."""
-        return user_expression(self._job.features, job_id=self.unit.job_id)
+        return user_expression(self.job.features, job_id=self.unit.job_id)
 
     @lazy
     def released_on(self) -> str:
@@ -147,7 +171,7 @@ class Facts:
     @lazy
     def ours_by_text(self) -> bool:
         """admin_comment carries our mark: the hold on the job is (or was) ours. Its owner cannot write it."""
-        return self._job.admin_comment.startswith(TEXT_PREFIX)
+        return self.job.admin_comment.startswith(TEXT_PREFIX)
 
     @lazy
     def withdrawn(self) -> bool:
@@ -165,7 +189,7 @@ class Facts:
     def same_job(self) -> bool:
         """The JobSet was made for this very job, not for an older one of the same id."""
         anchor = self.annotations.get(naming.IDENTITY)
-        return anchor is None or self.unit.job is None or same_identity(anchor, self._job)
+        return anchor is None or self.unit.job is None or same_identity(anchor, self.job)
 
     @lazy
     def jobset_failed(self) -> str:
@@ -177,13 +201,6 @@ class Facts:
         found = condition(jobset.status.conditions, kind)
         return f"JobSet {kind}: {found.message if found else ''}".rstrip(": ")
 
-    @property
-    def _job(self) -> Job:
-        job = self.unit.job
-        if job is None:
-            raise LookupError("no job record in this unit")
-        return job
-
 
 def identity(job: Job) -> str:
     """The anchor kept on the JobSet: submit time and restarts at creation, and the owner."""
@@ -192,6 +209,8 @@ def identity(job: Job) -> str:
 
 def same_identity(anchor: str, job: Job) -> bool:
     """A requeue changes submit_time but raises restart_count; a reused id starts again at zero."""
+    if anchor == identity(job):
+        return True
     try:
         submit, restarts, user = (int(part) for part in anchor.split("."))
     except ValueError:

@@ -9,7 +9,7 @@ from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts
 from k8s_bridge.slurm.layout.types import Refusal
-from k8s_bridge.slurm.model import COMPLETING, Job
+from k8s_bridge.slurm.model import COMPLETING
 from k8s_bridge.slurm.unit import Deletion, Presence
 
 _NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
@@ -33,13 +33,12 @@ def replaced(facts: Facts) -> bool:
 
 def over(facts: Facts) -> bool:
     """Slurm has forgotten the job, or it reached a final state."""
-    job = facts.unit.job
-    return facts.unit.presence is Presence.GONE or job is None or job.terminal
+    return facts.over
 
 
 def done(facts: Facts) -> bool:
     """Over, and nothing of it is left."""
-    return over(facts) and facts.unit.jobset is None and not facts.unit.nodes
+    return facts.over and facts.unit.jobset is None and not facts.unit.nodes
 
 
 def guarded(facts: Facts) -> bool:
@@ -49,12 +48,12 @@ def guarded(facts: Facts) -> bool:
 
 def retained(facts: Facts) -> bool:
     """Over; its JobSet is kept for a while and holds nothing any more."""
-    return over(facts) and naming.RETAIN_UNTIL in facts.annotations and not facts.unit.nodes
+    return facts.over and naming.RETAIN_UNTIL in facts.annotations and not facts.unit.nodes
 
 
 def foreign(facts: Facts) -> bool:
     """Not in a managed partition, running on nodes that are not ours, or never held for us."""
-    unit, job = facts.unit, _job(facts)
+    unit, job = facts.unit, facts.job
     if facts.elsewhere:
         return True
     if unit.partition is None:
@@ -66,27 +65,27 @@ def foreign(facts: Facts) -> bool:
 
 def completing(facts: Facts) -> bool:
     """Slurm is cleaning up after it."""
-    return COMPLETING in _job(facts).states
+    return COMPLETING in facts.job.states
 
 
 def active(facts: Facts) -> bool:
     """It has nodes."""
-    return _job(facts).active
+    return facts.active
 
 
 def active_evicted(facts: Facts) -> bool:
     """It has nodes, and Kueue took the capacity back."""
-    return active(facts) and facts.unit.jobset is not None and facts.withdrawn and not facts.jobset_failed
+    return facts.active and facts.unit.jobset is not None and facts.withdrawn and not facts.jobset_failed
 
 
 def active_lost(facts: Facts) -> bool:
     """It has nodes, and one of them or the JobSet is gone."""
-    return active(facts) and (facts.unit.jobset is None or bool(facts.dead) or bool(facts.jobset_failed))
+    return facts.active and (facts.unit.jobset is None or bool(facts.dead) or bool(facts.jobset_failed))
 
 
 def bad_constraints(facts: Facts) -> bool:
     """Slurm holds it because no node has our feature any more."""
-    return facts.pinned and _job(facts).reason == "BadConstraints"
+    return facts.pinned and facts.job.reason == "BadConstraints"
 
 
 def held_by_other(facts: Facts) -> bool:
@@ -95,7 +94,7 @@ def held_by_other(facts: Facts) -> bool:
     Our text changes in the same call as our hold, so a held job that still says "Released" was held by
     somebody else.
     """
-    job = _job(facts)
+    job = facts.job
     if not job.held:
         return False
     if job.admin_comment.startswith(_NOT_OUR_HOLD):
@@ -107,24 +106,24 @@ def held_by_other(facts: Facts) -> bool:
 
 def pending_evicted(facts: Facts) -> bool:
     """Released and waiting, but the capacity was taken back."""
-    return _free(facts) and facts.unit.jobset is not None and facts.withdrawn
+    return facts.free and facts.unit.jobset is not None and facts.withdrawn
 
 
 def pending_lost(facts: Facts) -> bool:
     """Released and waiting, but nodes that it was released onto are gone; or taken back and not noted yet."""
-    if not _free(facts):
-        return bool(facts.released_on) and _job(facts).held
+    if not facts.free:
+        return bool(facts.released_on) and facts.job.held
     return facts.unit.jobset is None or not facts.released_nodes <= facts.live
 
 
 def released(facts: Facts) -> bool:
     """Pinned, not held, on admitted capacity."""
-    return _free(facts)
+    return facts.free
 
 
 def escaped(facts: Facts) -> bool:
     """Not held and not pinned: somebody released it past Kueue, or it was never held (adopted)."""
-    return not _job(facts).held
+    return not facts.job.held
 
 
 def refused(facts: Facts) -> bool:
@@ -134,7 +133,7 @@ def refused(facts: Facts) -> bool:
 
 def ineligible(facts: Facts) -> bool:
     """Slurm itself would not start it yet."""
-    return bool(_job(facts).dependency)
+    return bool(facts.job.dependency)
 
 
 def without_jobset(facts: Facts) -> bool:
@@ -183,15 +182,3 @@ def ready(facts: Facts) -> bool:
 def admitted(facts: Facts) -> bool:
     """Capacity is there, nodes are on their way (the last row: always true)."""
     return facts.admission.capacity is Capacity.ADMITTED
-
-
-def _free(facts: Facts) -> bool:
-    job = _job(facts)
-    return facts.pinned and not job.held
-
-
-def _job(facts: Facts) -> Job:
-    job = facts.unit.job
-    if job is None:
-        raise LookupError("rows that read the job stand below the row that catches its absence")
-    return job
