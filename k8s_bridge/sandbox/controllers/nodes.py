@@ -44,8 +44,8 @@ class NodeLifecycle:
         api.storage.subscribe(NODES, self._node_changed)
 
     def _node_changed(self, change: Change, node: Json) -> None:
-        if change is not Change.DELETED:
-            self._engine.add(self, key_of(node))
+        after = self._timing.pod_gc if change is Change.DELETED else 0.0
+        self._engine.add_later(self, key_of(node), after=after)
 
     async def power_off(self, name: str) -> None:
         """Cut the power: processes die now, the control plane learns of it after `node_grace`."""
@@ -63,6 +63,7 @@ class NodeLifecycle:
         """Conditions and taints first, then the pods."""
         node = self._api.storage.find(NODES, *key)
         if node is None:
+            self._collect(key[1])
             return None
         dark = self._dark_since.get(key[1])
         left = dark + self._timing.node_grace - self._api.now if dark is not None else 0.0
@@ -71,6 +72,14 @@ class NodeLifecycle:
         node = self._set_conditions(node, silent=dark is not None)
         node = self._set_taints(node, silent=dark is not None)
         return self._evict(node) if dark is not None else None
+
+    def _collect(self, name: str) -> None:
+        """What PodGC does about pods of a node that is no more: nobody will ever report their end."""
+        for pod in self._api.storage.list(PODS, field_selector=f"spec.nodeName={name}"):
+            if pod["status"]["phase"] not in _DONE:
+                condition = _disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists")
+                pod = self._set(pod, condition, phase="Failed")  # noqa: PLW2901 - its newest version
+            self._api.delete(PODS, pod, grace_seconds=0)
 
     def _set_conditions(self, node: Json, *, silent: bool) -> Json:
         known = list((node.get("status") or {}).get("conditions") or ())
@@ -131,24 +140,28 @@ class NodeLifecycle:
         self._api.event(pod, "NodeNotReady", "Node is not ready", source="node-controller", warning=True)
         return self._set(pod, ready | {"status": "False"})
 
-    def _set(self, pod: Json, condition: Json) -> Json:
+    def _set(self, pod: Json, condition: Json, **fields: str) -> Json:
         bare = {k: v for k, v in condition.items() if k != "lastTransitionTime"}
         known = conditions.with_set(pod["status"]["conditions"], bare, now=self._api.stamp)
-        return self._api.set_status(PODS, pod, pod["status"] | {"conditions": known})
+        return self._api.set_status(PODS, pod, pod["status"] | {"conditions": known} | fields)
 
     def _delete(self, pod: Json) -> None:
         namespace, name = key_of(pod)
         text = f"Marking for deletion Pod {namespace}/{name}"
         self._api.event(pod, "TaintManagerEviction", text, source="taint-eviction-controller")
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-            "observedGeneration": pod["metadata"].get("generation", 1),
-            "lastProbeTime": None,
-        }
-        self._api.delete(PODS, self._set(pod, condition))
+        why = "Taint manager: deleting due to NoExecute taint"
+        self._api.delete(PODS, self._set(pod, _disrupted(pod, "DeletionByTaintManager", why)))
+
+
+def _disrupted(pod: Json, reason: str, message: str) -> Json:
+    return {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "observedGeneration": pod["metadata"].get("generation", 1),
+        "lastProbeTime": None,
+    }
 
 
 def node_manifest(

@@ -41,6 +41,8 @@ class Timing:
     """From a node's last sign of life until it is NotReady and tainted."""
     toleration: float = 300.0
     """How long pods without a toleration of their own stay on an unreachable node."""
+    pod_gc: float = 40.0
+    """From a node's deletion until the pods that were on it are collected."""
 
     def scaled(self, factor: float) -> Timing:
         """The same proportions, `factor` times as long."""
