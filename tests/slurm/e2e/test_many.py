@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import pytest
+from support.e2e import many
+from support.e2e.many import *  # noqa: F403
+
+pytestmark = [
+    many.pytestmark,
+    pytest.mark.slurm,
+    pytest.mark.parametrize("slurm", ["24.11", "22.05"], indirect=True, scope="module"),
+]

@@ -1,0 +1,53 @@
+"""Slurm jobs and Kubernetes Jobs take capacity from each other by priority, and get it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from k8s_bridge.sandbox.apiserver.kinds import JOBS
+from k8s_bridge.sandbox.world import JobRequest, World
+from k8s_bridge.sandbox.world.config import HIGH, LOW, NAMESPACE, TEAM_B, URGENT
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_kubernetes_job_of_higher_priority_preempts_a_slurm_job(world: World):
+    job_id = await world.sbatch(JobRequest(nodes="2", ntasks=6, seconds=1.0))
+    first = (await world.until_state(job_id, "RUNNING")).nodes
+
+    world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=4, seconds=0.5)
+
+    await world.until(lambda: world.jobs[job_id].waiting, what="the Slurm job is requeued")
+    await world.until(
+        lambda: (job := world.plain("urgent-report")) and job.state == "Complete", what="the Job completes"
+    )
+    job = await world.until_state(job_id, "COMPLETED", seconds=40)
+    assert job.restarts == 1
+    assert not set(job.nodes) & set(first)
+    (eviction,) = [e for e in world.timeline.evictions if e.job_id == job_id]
+    assert eviction.reason == "Preempted"
+
+
+async def test_a_slurm_job_of_higher_priority_preempts_a_kubernetes_job(world: World):
+    world.submit_job("patient", priority=LOW, cpus=3, pods=2, seconds=1.0)
+    await world.until(lambda: (job := world.plain("patient")) and job.state == "Running", what="the Job runs")
+
+    job_id = await world.sbatch(JobRequest(partition=URGENT, ntasks=4, seconds=0.5))
+
+    await world.until(
+        lambda: world.storage.get(JOBS, NAMESPACE, "patient")["spec"]["suspend"], what="the Job is suspended"
+    )
+    await world.until_state(job_id, "COMPLETED")
+    await world.until(
+        lambda: (job := world.plain("patient")) and job.state == "Complete", what="the Job runs after all"
+    )
+
+
+async def test_an_urgent_slurm_job_preempts_one_that_is_only_waiting_for_its_nodes_or_runs(world: World):
+    victims = [await world.sbatch(JobRequest(ntasks=4, seconds=0.8)) for _ in range(2)]
+
+    urgent = await world.sbatch(JobRequest(partition=URGENT, ntasks=8, seconds=0.3))
+
+    await world.until_state(urgent, "COMPLETED", seconds=40)
+    for job_id in victims:
+        await world.until_state(job_id, "COMPLETED", seconds=40)
