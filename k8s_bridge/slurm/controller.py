@@ -101,6 +101,7 @@ class SlurmController:
         self._guard = Guard()
         self._decided: dict[int, float] = {}
         self._wrote: dict[int, float] = {}
+        self._postponed: set[int] = set()
         self._again: Callable[[int], None] = lambda _: None
         self._on_wrote: Callable[[int], None] = lambda _: None
 
@@ -137,11 +138,17 @@ class SlurmController:
         return Pace.RUNNING if states[State.RUNNING] else Pace.IDLE
 
     def polled(self, *, started: float) -> None:
-        """A poll that began at `started` (monotonic) has ended well."""
+        """A poll that began at `started` (monotonic) has ended well.
+
+        Only units that were looked at in vain are looked at again: a write that failed has its back-off, and
+        must not come back with every poll.
+        """
         self._judge()
         for job_id in [j for j, at in self._wrote.items() if at < started]:
             del self._wrote[job_id]
-            self._again(job_id)
+            if job_id in self._postponed:
+                self._postponed.remove(job_id)
+                self._again(job_id)
 
     def missing(self, job_id: int) -> None:
         """Slurm said "invalid job id"."""
@@ -151,6 +158,7 @@ class SlurmController:
     def decide(self, key: int, now: float) -> Decision[Effect] | None:
         """The verdict on one unit; None until Slurm was read again after our last write."""
         if key in self._wrote:
+            self._postponed.add(key)
             return None
         unit = self._observer.unit(key)
         decision = decide(unit, now=now)

@@ -116,6 +116,18 @@ async def test_a_failed_write_may_have_worked_and_waits_as_well():
     assert bridge.state() is None
 
 
+async def test_a_write_that_failed_does_not_come_back_with_every_poll():
+    """Its back-off brings it back: else a refused change is tried ten times a second, for ever."""
+    bridge = Bridge()
+    bridge.job()
+    bridge.fails = Terminal("not allowed", reason="AccessDenied")
+    with pytest.raises(Terminal):
+        await bridge.controller.act(1, TakeHold(job_id=1, text=""))
+    bridge.controller.polled(started=bridge.time + 1)
+    assert bridge.again == []
+    assert bridge.state() == State.HELD
+
+
 async def test_a_write_to_kubernetes_does_not_wait_for_slurm():
     bridge = Bridge()
     bridge.job()
