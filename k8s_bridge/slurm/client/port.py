@@ -25,7 +25,10 @@ class SlurmReads(Protocol):
         ...
 
     async def job_states(self) -> Mapping[int, frozenset[str]] | None:
-        """Base state and flags of every job, cheaply; None when the API version has no such question."""
+        """Base state and flags of every job, cheaply; None when the API version has no such question.
+
+        The very object of the last time when no state changed.
+        """
         ...
 
     async def job(self, job_id: int) -> Job:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.store import Table
@@ -52,6 +52,7 @@ class JobMirror:
         self._listed = False
         self._resync_at = _NEVER
         self._watched_at = _NEVER
+        self._agreed: Mapping[int, frozenset[str]] | None = None
         self._written: set[int] = set()
         self._read_at: dict[int, float] = {}
         self._unreadable: dict[int, frozenset[str]] = {}
@@ -89,12 +90,16 @@ class JobMirror:
 
     async def _refresh(self, written: set[int]) -> None:
         states = await self._client.job_states() if self._listed else None
+        if states is not None and states is self._agreed:
+            await self._read((written | self._watched()) & states.keys())
+            return
         if states is None:
             ids = await self._list(self._since)
             await self._read(written | self._watched())
         else:
             ids = frozenset(states)
             changes = plan.compare(states, self._table.values())
+            self._agreed = None if changes.moved or changes.gone else states
             moved = {i for i in changes.moved if self._unreadable.get(i) != states[i]}
             if plan.relist_is_cheaper(len(moved), listed=len(states)):
                 await self._list(None)
@@ -123,6 +128,7 @@ class JobMirror:
         newer = {job_id for job_id, at in self._read_at.items() if at >= started}
         self._table.replace((job for job in listing.items if job.job_id not in newer), keep=lambda _: True)
         self._read_at = {job_id: self._read_at[job_id] for job_id in newer}
+        self._agreed = None
         # One second less: the server's time has that grain, and more may have happened in its last second.
         self._since = listing.last_update - 1 if listing.last_update else None
         self.malformed = listing.malformed
@@ -159,12 +165,14 @@ class JobMirror:
         else:
             self._unreadable.pop(job_id, None)
             self._read_at[job_id] = started
-            self._table.upsert(job)
+            if self._table.upsert(job) is not None:
+                self._agreed = None
 
     def _forget(self, job_id: int) -> None:
         self._read_at.pop(job_id, None)
         self._unreadable.pop(job_id, None)
         self._table.remove(str(job_id))
+        self._agreed = None
 
     async def _drop(self, listed: frozenset[int]) -> None:
         """Remove rows that Slurm does not list, each only when slurmctld says that there is no such job."""

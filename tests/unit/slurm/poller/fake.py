@@ -20,10 +20,14 @@ def job(job_id: int, states: frozenset[str] = PENDING, **fields: object) -> Job:
 
 
 class FakeSlurm:
-    """`cheap` says whether it has jobs/state/; `hidden` ids are left out of lists though they are there."""
+    """`cheap` says whether it has jobs/state/; `hidden` ids are left out of lists though they are there.
+
+    `read_as` is what a job is for the next question about it alone.
+    """
 
     def __init__(self, *jobs: Job, cheap: bool = True) -> None:
         self.cheap = cheap
+        self.states: Mapping[int, frozenset[str]] = {}
         self.time = 1000
         self.changed = 1000
         self.jobs_by_id = {one.job_id: one for one in jobs}
@@ -34,6 +38,7 @@ class FakeSlurm:
         self.malformed = 0
         self.calls: Counter[str] = Counter()
         self.read: list[int] = []
+        self.read_as: dict[int, Job] = {}
 
     def put(self, *jobs: Job) -> None:
         for one in jobs:
@@ -67,7 +72,9 @@ class FakeSlurm:
         self._call("states")
         if not self.cheap:
             return None
-        return {one.job_id: one.states for one in self.jobs_by_id.values() if one.job_id not in self.hidden}
+        now = {one.job_id: one.states for one in self.jobs_by_id.values() if one.job_id not in self.hidden}
+        self.states = self.states if self.states == now else now
+        return self.states
 
     async def job(self, job_id: int) -> Job:
         self._call("job")
@@ -76,7 +83,7 @@ class FakeSlurm:
             raise self.errors_of[job_id]
         if job_id not in self.jobs_by_id:
             raise Missing(f"no job {job_id}")
-        return self.jobs_by_id[job_id]
+        return self.read_as.pop(job_id, self.jobs_by_id[job_id])
 
     async def nodes(self, since: int | None = None) -> Listing[Node] | Unchanged:
         self._call("nodes")

@@ -84,6 +84,18 @@ async def test_a_change_that_states_do_not_show_is_seen_on_jobs_of_interest() ->
     assert world.slurm.read == []
 
 
+async def test_states_that_are_those_of_before_are_compared_with_a_row_that_changed_meanwhile() -> None:
+    world = World(job(1))
+    for _ in range(2):
+        await world.cycle()
+    world.slurm.read_as[1] = job(1, RUNNING)
+    world.mirror.written([1])
+    await world.cycle()
+    assert world.row(1) == job(1, RUNNING)
+    await world.cycle()
+    assert world.row(1) == job(1), "it was requeued between two answers that look the same"
+
+
 async def test_interest_is_bounded_and_takes_turns() -> None:
     count = 2 * WATCHED
     world = World(*(job(number) for number in range(count)), interest=range(count))
