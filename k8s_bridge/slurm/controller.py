@@ -104,10 +104,15 @@ class SlurmController:
         self._postponed: set[int] = set()
         self._again: Callable[[int], None] = lambda _: None
         self._on_wrote: Callable[[int], None] = lambda _: None
+        self._on_moving: Callable[[], None] = lambda: None
 
     def on_wrote(self, wrote: Callable[[int], None]) -> None:
         """Call `wrote` with each job that was written to: its record must be read again."""
         self._on_wrote = wrote
+
+    def on_moving(self, moving: Callable[[], None]) -> None:
+        """Call `moving` whenever a unit enters a state in which Slurm must be watched closely."""
+        self._on_moving = moving
 
     def unknown(self) -> list[int]:
         """Ids that Slurm has to be asked about."""
@@ -202,6 +207,7 @@ class SlurmController:
 
     def _remember(self, unit: Unit, decision: Decision[Effect], now: float) -> None:
         state, before = State(decision.state), self.said.get(unit.job_id)
+        since = before.since if before and before.state is state else now
         self._observer.remember(unit, state, now=now)
         self._observer.settle(unit, state)
         if before is None or before.state is not state:
@@ -212,7 +218,8 @@ class SlurmController:
             self.census.remove(unit.job_id)
         else:
             self.census.put(unit.job_id, Group.of(unit, state))
-            since = before.since if before and before.state is state else now
+            if state in _FAST and (before is None or before.state not in _FAST):
+                self._on_moving()
             self.said[unit.job_id] = Said(
                 state=state, reason=decision.reason, text=decision.text, since=since
             )

@@ -40,8 +40,10 @@ from k8s_bridge.slurm.sources import Sources
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import make_tables
 
-_PACES = {Pace.MOVING: 0.05, Pace.RUNNING: 1.0}
-"""Seconds between two polls; otherwise the spec's pollInterval."""
+_MOVING, _RUNNING = 0.05, 1.0
+"""Seconds between two polls in those paces, at most the spec's pollInterval; when idle it is that."""
+_CALM = 10.0
+"""While jobs merely run, Slurm is left alone so many times as long as its answer took."""
 
 
 class Parts:
@@ -119,6 +121,7 @@ class Parts:
         tables.jobs.subscribe(self._removed)
         self._controller.on_again(self._queue.add)
         self._controller.on_wrote(self._poller.written)
+        self._controller.on_moving(self._poller.repace)
         self.configure(mixing)
 
     def configure(self, mixing: WorkloadMixing) -> None:
@@ -183,7 +186,14 @@ class Parts:
 
     def _pace(self) -> float:
         interval = self._policies.mixing.spec.poll_interval.total_seconds()
-        return min(_PACES.get(self._controller.pace, interval), interval)
+        last = self._poller.last
+        match self._controller.pace:
+            case Pace.MOVING:
+                return min(_MOVING, interval)
+            case Pace.RUNNING:
+                return min(max(_RUNNING, _CALM * (last.finished - last.started)), interval)
+            case Pace.IDLE:
+                return interval
 
     def _polled(self, cycle: Cycle) -> None:
         if cycle.error is not None:

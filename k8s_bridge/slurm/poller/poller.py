@@ -69,7 +69,8 @@ class Poller:
         self._on_cycle = on_cycle
         self._clock = clock
         self._backoff = Backoff(rand=rand)
-        self._nudged = asyncio.Event()
+        self._nudged = False
+        self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._resync: asyncio.Task[None] | None = None
         self._jobs = JobMirror(
@@ -89,7 +90,12 @@ class Poller:
 
     def nudge(self) -> None:
         """Something changed in Slurm: look now. Nudges that come before the look are one."""
-        self._nudged.set()
+        self._nudged = True
+        self._wake.set()
+
+    def repace(self) -> None:
+        """`pace` may say something else now: think again how long to wait."""
+        self._wake.set()
 
     def written(self, *job_ids: int) -> None:
         """These jobs were changed by us: look now, and read them even if their state is the same."""
@@ -118,7 +124,7 @@ class Poller:
 
     async def _cycles(self) -> None:
         while not self._stopping.is_set():
-            self._nudged.clear()
+            self._nudged = False
             cycle = await self._cycle()
             self._tell(cycle)
             await self._pause(cycle)
@@ -161,11 +167,15 @@ class Poller:
             self.resync_error = error
 
     async def _pause(self, cycle: Cycle) -> None:
-        seconds = max(self._pace(), cycle.finished - cycle.started)
+        """Until it is time for the next cycle by the pace of this moment, or a nudge."""
+        least = cycle.finished - cycle.started
         if isinstance(cycle.error, Retry):
-            seconds = self._backoff.next(at_least=cycle.error.after)
-        try:
-            async with asyncio.timeout(seconds):
-                await self._nudged.wait()
-        except TimeoutError:
-            pass
+            least = self._backoff.next(at_least=cycle.error.after)
+        while not self._nudged:
+            self._wake.clear()
+            seconds = least if isinstance(cycle.error, Retry) else max(self._pace(), least)
+            try:
+                async with asyncio.timeout(cycle.finished + seconds - self._clock()):
+                    await self._wake.wait()
+            except TimeoutError:
+                return

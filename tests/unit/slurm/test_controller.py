@@ -13,7 +13,7 @@ from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.slurm.act import NAME_TAKEN
-from k8s_bridge.slurm.controller import SlurmController
+from k8s_bridge.slurm.controller import Pace, SlurmController
 from k8s_bridge.slurm.effects import CreateJobSet, NodesDelete, TakeHold
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job, Node
@@ -223,3 +223,17 @@ def test_what_is_over_is_forgotten():
     assert bridge.state() == State.DONE
     assert 1 not in bridge.controller.said
     assert not bridge.controller.census.groups()
+
+
+def test_slurm_is_watched_closely_from_the_moment_a_unit_begins_to_move():
+    bridge, moved = Bridge(), []
+    bridge.controller.on_moving(lambda: moved.append(bridge.controller.pace))
+    bridge.job()
+    bridge.state()
+    assert (moved, bridge.controller.pace) == ([], Pace.IDLE)
+    bridge.job(states=frozenset({"CANCELLED"}))
+    bridge.jobset()
+    assert bridge.state() == State.DRAINING
+    assert moved == [Pace.MOVING]
+    bridge.state()
+    assert len(moved) == 1, "it moves already"

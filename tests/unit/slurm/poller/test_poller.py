@@ -187,3 +187,21 @@ async def test_a_slow_listing_does_not_delay_the_sight_of_a_new_job() -> None:
 async def test_stop_ends_it_at_once_even_between_cycles() -> None:
     async with asyncio.timeout(2), polling(FakeSlurm(job(1))) as running:
         await running.ended(1)
+
+
+async def test_a_pause_that_has_begun_follows_the_pace() -> None:
+    slurm = FakeSlurm(job(1))
+    async with polling(slurm) as running:
+        await running.ended(1)
+        running.pace = 0.01
+        running.poller.repace()
+        await running.ended(3)
+
+
+async def test_a_pace_that_is_the_same_ends_no_pause() -> None:
+    slurm = FakeSlurm(job(1))
+    async with polling(slurm) as running:
+        await running.ended(1)
+        running.poller.repace()
+        await asyncio.sleep(0.02)
+        assert len(running.cycles) == 1
