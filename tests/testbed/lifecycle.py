@@ -1,0 +1,98 @@
+"""Brings the testbed up and takes it down."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+from k8s_bridge.sandbox.slurm_real import rootfs
+from k8s_bridge.sandbox.slurm_real.process import end_marked
+from k8s_bridge.sandbox.slurm_real.release import RELEASES, prepare
+from testbed import certificates, control, images, install, network, node, programs, sysctls
+from testbed.places import KUBECONFIG, LOGS, NAME, NODES, RUN
+from testbed.shell import Failed, say
+
+_PROGRAMS = {
+    "containerd": "containerd",
+    "runc": "runc",
+    "iptables": "iptables",
+    "conntrack": "conntrack",
+    "busybox": "busybox-static",
+    "openssl": "openssl",
+    "ip": "iproute2",
+}
+_CNI = Path("/usr/lib/cni/bridge")
+_READY = RUN / "ready"
+_HINTS = f"""The testbed is up.
+  export KUBECONFIG={KUBECONFIG}
+  nsenter --net=/run/netns/{NAME} {{binaries}}/kubectl get pods -A
+  logs: {LOGS}
+  make testbed-test, make testbed-down"""
+
+
+def prepare_all() -> None:
+    """Fetch and build everything that is missing; nothing runs yet. Raises Failed."""
+    if os.geteuid() != 0:
+        raise Failed("the testbed needs root: it makes namespaces and cgroups")
+    _packages()
+    prepare(RELEASES["24.11"])
+    programs.build()
+    images.build()
+
+
+def up() -> None:
+    """Bring it up, over the ruins of an earlier one as well; one that is up stays. Raises Failed."""
+    prepare_all()
+    with programs.lock("run"):
+        if not is_up():
+            _down()
+            _start()
+    say(_HINTS.format(binaries=programs.binaries()))
+
+
+def down() -> None:
+    """End everything that `up` started and remove what it made, but for the cache."""
+    with programs.lock("run"):
+        _down()
+
+
+def is_up() -> bool:
+    """Whether a testbed came up completely and its API server answers."""
+    try:
+        return _READY.exists() and control.kubectl("get", "--raw", "/readyz") == "ok"
+    except Failed:
+        return False
+
+
+def _start() -> None:
+    LOGS.mkdir(parents=True)
+    sysctls.keep()
+    certificates.make()
+    network.create()
+    say("starting the control plane")
+    control.start()
+    say("starting the nodes")
+    for number in NODES:
+        node.start(number)
+    say("installing JobSet and Kueue")
+    install.install()
+    _READY.touch()
+
+
+def _down() -> None:
+    asyncio.run(end_marked(RUN))
+    network.delete()
+    node.remove_cgroups()
+    sysctls.restore()
+    shutil.rmtree(RUN, ignore_errors=True)
+
+
+def _packages() -> None:
+    missing = [package for program, package in _PROGRAMS.items() if not shutil.which(program)]
+    if not _CNI.exists():
+        missing.append("containernetworking-plugins")
+    if missing:
+        say(f"installing {', '.join(missing)}")
+        rootfs.apt("install", "--yes", "--no-install-recommends", *missing)

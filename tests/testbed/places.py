@@ -1,0 +1,45 @@
+"""Names, addresses and folders of the testbed. There is one on a machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parent.parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "k8s-bridge/testbed"
+RUN = CACHE / "run"
+"""Everything of the running testbed: configuration, data, logs."""
+LOGS = RUN / "log"
+PKI = RUN / "pki"
+KUBECONFIG = RUN / "kubeconfig"
+"""Of a cluster administrator; works in the control plane's network namespace."""
+
+NAME = "kb-testbed"
+"""Network namespace of the control plane, and prefix of all other names."""
+NETNS = Path("/run/netns")
+CONTROL = "10.77.1.1"
+API = f"https://{CONTROL}:6443"
+SERVICES = "10.96.0.0/16"
+PODS = "10.88.0.0/16"
+NODES = (1, 2)
+
+
+def node_name(number: int) -> str:
+    """Of a Kubernetes node."""
+    return f"node{number}"
+
+
+def node_netns(number: int) -> str:
+    """Network namespace of a node."""
+    return f"{NAME}-n{number}"
+
+
+def node_address(number: int) -> str:
+    """Of a node on the fabric."""
+    return f"10.77.1.{10 + number}"
+
+
+def node_pods(number: int) -> str:
+    """The range of a node's pods."""
+    return f"10.88.{number}.0/24"

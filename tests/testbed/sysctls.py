@@ -1,0 +1,31 @@
+"""The kubelet changes sysctls of the whole machine: they are kept, and put back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from testbed.places import RUN
+
+_NAMES = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+)
+_KEPT = RUN / "sysctls.json"
+_ROOT = Path("/proc/sys")
+
+
+def keep() -> None:
+    """Note the values of now."""
+    _KEPT.write_text(json.dumps({name: (_ROOT / name).read_text() for name in _NAMES}))
+
+
+def restore() -> None:
+    """Put back what `keep` noted, where it did."""
+    if _KEPT.exists():
+        for name, value in json.loads(_KEPT.read_text()).items():
+            (_ROOT / name).write_text(value)
