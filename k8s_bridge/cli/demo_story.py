@@ -50,9 +50,10 @@ class Story:
 
     async def _see_refused(self, job_id: int) -> None:
         await self._world.until(
-            lambda: self._text(job_id).startswith(_REFUSED), what=f"job {job_id} is told why it is refused"
+            lambda: self._world.text(job_id).startswith(_REFUSED),
+            what=f"job {job_id} is told why it is refused",
         )
-        self._say(f"job {job_id} asks for what cannot be given; its comment says: {self._text(job_id)}")
+        self._say(f"job {job_id} asks for what cannot be given; its comment says: {self._world.text(job_id)}")
 
     def _submit_report(self) -> None:
         self._world.submit_job("report", queue=TEAM_B, priority=NORMAL, cpus=1, pods=2, seconds=self._time(2))
@@ -84,10 +85,6 @@ class Story:
         options = " ".join(option for option in request.arguments() if "requeue" not in option)
         self._say(f"$ sbatch {options}   → job {job_id} ({team})")
         return job_id
-
-    def _text(self, job_id: int) -> str:
-        job = self._world.jobs.get(job_id)
-        return job.text if job else ""
 
     def _time(self, seconds: float) -> float:
         return seconds * self._scale

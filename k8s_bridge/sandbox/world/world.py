@@ -139,6 +139,11 @@ class World:
         """The newest known record of each Slurm job."""
         return self.slurm.facts.jobs
 
+    def text(self, job_id: int) -> str:
+        """What people read on a Slurm job; "" before anything is written there, or known of the job."""
+        job = self.jobs.get(job_id)
+        return job.text if job else ""
+
     def plain(self, name: str) -> PlainJob | None:
         """A Kubernetes Job by name."""
         return next((job for job in self.timeline.plain_jobs if job.name == name), None)

@@ -49,10 +49,14 @@ async def test_people_can_see_where_a_job_stands(world: World):
     job_id = await running(world, name="seen")
 
     row = await unit(world, job_id, "Running")
-    reasons = {event["reason"] for event in world.storage.list(EVENTS, namespace=NAMESPACE)}
-
     assert (row["queue"], row["partition"]) == (TEAM_A, BATCH)
-    assert "Released" in reasons
+    await world.until(
+        lambda: any(
+            event["reason"] == "Released" and str(job_id) in event["message"]
+            for event in world.storage.list(EVENTS, namespace=NAMESPACE)
+        ),
+        what="an event tells that it was released",
+    )
     await world.scancel(job_id)
 
 
@@ -125,7 +129,7 @@ async def test_a_job_that_cannot_be_met_is_told_which_option_and_why(world: Worl
     job_id = await world.sbatch(JobRequest(tmp=1024))
 
     await world.until(
-        lambda: world.jobs[job_id].text.startswith("k8s-bridge: Refused: --tmp:"),
+        lambda: world.text(job_id).startswith("k8s-bridge: Refused: --tmp:"),
         what="the job's comment names the option",
     )
 

@@ -78,7 +78,7 @@ async def test_thirty_jobs_share_a_queue_that_holds_a_third_of_them(
         timeline = world.timeline
         assert len({start.job_id for start in timeline.starts}) == len(ids) == TIMES * len(SHAPES)
         assert timeline.peak["cpu"] >= 14_000, "the queue was never even two thirds full"
-        assert all(world.jobs[job_id].text.startswith("k8s-bridge: ") for job_id in ids)
+        assert all(world.text(job_id).startswith("k8s-bridge: ") for job_id in ids)
 
 
 @pytest.mark.timeout(180)

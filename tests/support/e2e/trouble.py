@@ -54,7 +54,7 @@ async def test_a_missing_local_queue(make_world: MakeWorld):
         assert TEAM_B in await said(world, "QueuesValid")
         await said(world, "Ready")
         await warned(world, "QueuesValid")
-        await world.until(lambda: TEAM_B in world.jobs[job_id].text, what="the job's text names the queue")
+        await world.until(lambda: TEAM_B in world.text(job_id), what="the job's text names the queue")
 
         world.storage.create(LOCALQUEUES, local_queue(TEAM_B))
         await completes(world, job_id)
@@ -69,7 +69,7 @@ async def test_a_missing_priority_class(make_world: MakeWorld):
         assert HIGH in await said(world, "PriorityClassesValid")
         await said(world, "Ready")
         await warned(world, "PriorityClassesValid")
-        await world.until(lambda: HIGH in world.jobs[job_id].text, what="the job's text names the class")
+        await world.until(lambda: HIGH in world.text(job_id), what="the job's text names the class")
 
         world.storage.create(PRIORITYCLASSES, priority_class(HIGH))
         await completes(world, job_id)
