@@ -29,7 +29,7 @@ _NEVER = float("-inf")
 
 
 class JobMirror:
-    """`refresh` is one cycle; `resync` may run beside it. `period` and `clock` give (monotonic) seconds."""
+    """`refresh` is one cycle; `watch` and `resync` may run beside it. Times in (monotonic) seconds."""
 
     def __init__(  # noqa: PLR0913  # made in one place, by the poller
         self,
@@ -79,6 +79,20 @@ class JobMirror:
             self._resync_in(DUTY * (self._clock() - started))
             raise
 
+    @property
+    def watch_due(self) -> bool:
+        """Whether `watch` should be called now."""
+        return self._listed and self._clock() - self._watched_at >= self._period
+
+    async def watch(self) -> None:
+        """Read jobs of interest that were not read for a period, the longest unread first, one at a time."""
+        self._watched_at = self._clock()
+        due = self._clock() - self._period
+        waiting = ((self._read_at.get(job_id, _NEVER), job_id) for job_id in set(self._interest()))
+        for at, job_id in heapq.nsmallest(WATCHED, waiting):
+            if at <= due and str(job_id) in self._table:
+                await self._read_one(job_id)
+
     async def refresh(self) -> None:
         """Bring the table up to date with what was true when this was called."""
         written, self._written = self._written, set()
@@ -91,11 +105,11 @@ class JobMirror:
     async def _refresh(self, written: set[int]) -> None:
         states = await self._client.job_states() if self._listed else None
         if states is not None and states is self._agreed:
-            await self._read((written | self._watched()) & states.keys())
+            await self._read(written & states.keys())
             return
         if states is None:
             ids = await self._list(self._since)
-            await self._read(written | self._watched())
+            await self._read(written)
         else:
             ids = frozenset(states)
             changes = plan.compare(states, self._table.values())
@@ -104,7 +118,7 @@ class JobMirror:
             if plan.relist_is_cheaper(len(moved), listed=len(states)):
                 await self._list(None)
             else:
-                await self._read((moved | written | self._watched()) & ids)
+                await self._read((moved | written) & ids)
                 self._unreadable = {i: states[i] for i in self._unreadable if i in states}
         await self._drop(ids)
 
@@ -134,15 +148,6 @@ class JobMirror:
         self.malformed = listing.malformed
         self._listed = True
 
-    def _watched(self) -> set[int]:
-        """Once a period, jobs of interest that were not read for one, the longest unread first."""
-        due = self._clock() - self._period
-        if self._watched_at > due:
-            return set()
-        self._watched_at = self._clock()
-        waiting = ((self._read_at.get(job_id, _NEVER), job_id) for job_id in set(self._interest()))
-        return {job_id for at, job_id in heapq.nsmallest(WATCHED, waiting) if at <= due}
-
     async def _read(self, ids: Iterable[int]) -> None:
         """Read jobs one by one; the client bounds how many at a time. Trouble is raised when all are done."""
         results = await asyncio.gather(*(self._read_one(i) for i in ids), return_exceptions=True)
@@ -164,6 +169,8 @@ class JobMirror:
             self._unreadable[job_id] = row.states if row else frozenset()
         else:
             self._unreadable.pop(job_id, None)
+            if started < self._read_at.get(job_id, _NEVER):
+                return  # a later question was answered sooner
             self._read_at[job_id] = started
             if self._table.upsert(job) is not None:
                 self._agreed = None

@@ -151,17 +151,20 @@ class Poller:
             self._jobs.distrust()
             self._nodes.distrust()
         self._on_cycle(cycle)
-        self._resync_if_due()
+        self._look_closer_if_due()
 
-    def _resync_if_due(self) -> None:
-        """Beside the cycles: a full listing of many jobs must not delay the sight of a new one."""
+    def _look_closer_if_due(self) -> None:
+        """Beside the cycles: reading many jobs must not delay the sight of a new one."""
         running = self._resync is not None and not self._resync.done()
-        if self.last.error is None and self._jobs.resync_due and not running:
-            self._resync = asyncio.create_task(self._resynced())
+        if self.last.error is None and (self._jobs.watch_due or self._jobs.resync_due) and not running:
+            self._resync = asyncio.create_task(self._look_closer())
 
-    async def _resynced(self) -> None:
+    async def _look_closer(self) -> None:
         try:
-            await self._jobs.resync()
+            if self._jobs.watch_due:
+                await self._jobs.watch()
+            if self._jobs.resync_due:
+                await self._jobs.resync()
             self.resync_error = None
         except BridgeError as error:
             self.resync_error = error

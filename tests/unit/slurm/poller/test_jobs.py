@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 import pytest
@@ -39,6 +40,8 @@ class World:
         self.deltas.clear()
         self.clock.now += after
         await self.mirror.refresh()
+        if self.mirror.watch_due:
+            await self.mirror.watch()
 
     def row(self, job_id: int) -> Job | None:
         return self.table.get(str(job_id))
@@ -94,6 +97,29 @@ async def test_states_that_are_those_of_before_are_compared_with_a_row_that_chan
     assert world.row(1) == job(1, RUNNING)
     await world.cycle()
     assert world.row(1) == job(1), "it was requeued between two answers that look the same"
+
+
+async def test_a_late_answer_does_not_undo_what_was_read_after_it_was_asked_for() -> None:
+    world = World(job(1), interest=[1])
+    await world.cycle()
+    original, late = world.slurm.job, asyncio.Event()
+
+    async def slow(job_id: int) -> Job:
+        world.slurm.job = original  # type: ignore[method-assign]
+        old = await original(job_id)
+        await late.wait()
+        return old
+
+    world.slurm.job = slow  # type: ignore[method-assign]
+    world.clock.now += PERIOD
+    watching = asyncio.create_task(world.mirror.watch())
+    await asyncio.sleep(0)
+    world.slurm.put(job(1, RUNNING))
+    world.clock.now += 1
+    await world.mirror.refresh()
+    late.set()
+    await watching
+    assert world.row(1) == job(1, RUNNING)
 
 
 async def test_interest_is_bounded_and_takes_turns() -> None:
