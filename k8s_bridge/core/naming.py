@@ -58,6 +58,11 @@ def node_feature(job_id: int) -> str:
     return f"nodes-for-{job_id}"
 
 
+def mixing_feature(namespace: str, name: str) -> str:
+    """The Slurm feature by which one WorkloadMixing knows its nodes among those of others on one Slurm."""
+    return f"by-{namespace}.{name}"
+
+
 def job_of_feature(feature: str) -> int | None:
     """The job id in a feature that we gave, or None for any other feature."""
     match = _FEATURE.fullmatch(feature)

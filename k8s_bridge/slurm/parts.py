@@ -13,6 +13,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from api.v1alpha1 import WorkloadMixing
+from k8s_bridge.core import naming
 from k8s_bridge.core.errors import BridgeError, Conflict
 from k8s_bridge.kube.store import Delta
 from k8s_bridge.runtime import memory
@@ -60,7 +61,8 @@ class Parts:
         name = f"{mixing.metadata.namespace}/{mixing.metadata.name}"
         self._services, self._name = services, name
         self._client, self._credentials = client, credentials
-        self._tables = tables = make_tables()
+        meta = mixing.metadata
+        self._tables = tables = make_tables(mixing=naming.mixing_feature(meta.namespace, meta.name))
         policies = Policies(mixing)
         self._planner = Planner(policies)
         self._policies = policies

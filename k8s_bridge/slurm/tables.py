@@ -24,6 +24,8 @@ JOB, OWNER, UID = "job", "owner", "uid"
 class Tables:
     """One table per kind."""
 
+    node_jobs: Callable[[Node], tuple[str, ...]]
+    """The ids of the jobs that a node was made for; none if it is not of this WorkloadMixing."""
     jobs: Table[Job]
     nodes: Table[Node]
     jobsets: Table[JobSet]
@@ -43,18 +45,18 @@ class Tables:
     def subscribe(self, touched: Callable[[int], None]) -> None:
         """Call `touched` with the job id of each unit that a change concerns."""
         self.jobs.subscribe(lambda delta: touched(int(delta.key)))
-        self.nodes.subscribe(lambda delta: _each(delta, lambda n: _int(_feature_jobs(n)), touched))
+        self.nodes.subscribe(lambda delta: _each(delta, lambda n: _int(self.node_jobs(n)), touched))
         self.jobsets.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
         self.pods.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
         self.workloads.subscribe(lambda delta: _each(delta, self._jobs_of_workload, touched))
 
     def nodes_of(self, job_id: int) -> tuple[Node, ...]:
-        """The Slurm nodes with the feature of that job."""
+        """Our Slurm nodes with the feature of that job."""
         return self.nodes.by(JOB, str(job_id))
 
     def jobs_with_nodes(self) -> set[int]:
-        """The jobs whose feature some Slurm node has."""
-        return {job_id for node in self.nodes.values() for job_id in _int(_feature_jobs(node))}
+        """The jobs whose feature some Slurm node of ours has."""
+        return {job_id for node in self.nodes.values() for job_id in _int(self.node_jobs(node))}
 
     def job_of(self, jobset: JobSet) -> Iterator[int]:
         """The job id on a JobSet's label, if there is one."""
@@ -66,11 +68,16 @@ class Tables:
                 yield from _int(_job_label(jobset))
 
 
-def make_tables() -> Tables:
-    """Empty tables with their indexes."""
+def make_tables(*, mixing: str) -> Tables:
+    """Empty tables with their indexes. Only nodes with the feature `mixing` belong to units here."""
+
+    def node_jobs(node: Node) -> tuple[str, ...]:
+        return _feature_jobs(node) if mixing in node.features else ()
+
     return Tables(
+        node_jobs=node_jobs,
         jobs=Table(lambda job: str(job.job_id)),
-        nodes=Table(lambda node: node.name, indexes={JOB: _feature_jobs}),
+        nodes=Table(lambda node: node.name, indexes={JOB: node_jobs}),
         jobsets=Table(_key, indexes={JOB: _job_label, UID: lambda o: (o.metadata.uid,)}, newer=newer),
         workloads=Table(_key, indexes={OWNER: _owners}, newer=newer),
         pods=Table(_key, indexes={OWNER: _pod_owner}, newer=newer),

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from api.v1alpha1.slurmd import Slurmd
-from k8s_bridge.core import naming
 from k8s_bridge.slurm.jobset.conf import slurmd_arguments
 from k8s_bridge.slurm.jobset.resources import container_resources
 from k8s_bridge.slurm.jobset.wrapper import COMMAND
-from k8s_bridge.slurm.layout.types import Layout, Shape
+from k8s_bridge.slurm.layout.types import Shape
 
 NAME = "slurmd"
 PORT = 6818
@@ -35,10 +34,9 @@ _LISTENS = f"grep -q ':{PORT:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6"
 
 
 def slurmd_container(
-    template: Mapping[str, Any], *, job_id: int, layout: Layout, shape: Shape, slurmd: Slurmd
+    template: Mapping[str, Any], *, features: Iterable[str], shape: Shape, slurmd: Slurmd
 ) -> dict[str, Any]:
-    """The container, with the fields of `template` that the bridge does not own."""
-    features = (naming.node_feature(job_id), *layout.features)
+    """The container, with the fields of `template` that the bridge does not own; `features` of its node."""
     ready = {"exec": {"command": ["/bin/bash", "-c", _LISTENS]}, "periodSeconds": 5}
     return {
         "readinessProbe": ready,

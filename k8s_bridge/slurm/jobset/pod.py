@@ -57,9 +57,9 @@ def _containers(
 ) -> list[dict[str, Any]]:
     theirs = spec.get("containers", ())
     template: Mapping[str, Any] = next((item for item in theirs if item.get("name") == NAME), {})
-    ours = slurmd_container(
-        template, job_id=job.job_id, layout=layout, shape=group.shape, slurmd=policy.slurmd
-    )
+    mixing = naming.mixing_feature(policy.namespace, policy.mixing)
+    features = (naming.node_feature(job.job_id), mixing, *layout.features)
+    ours = slurmd_container(template, features=features, shape=group.shape, slurmd=policy.slurmd)
     return by_name(theirs, [ours])
 
 

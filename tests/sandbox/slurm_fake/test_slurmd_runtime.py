@@ -15,7 +15,7 @@ from k8s_bridge.sandbox.slurmd_runtime import (
     slurmd_arguments,
 )
 from k8s_bridge.slurm.jobset.container import slurmd_container
-from k8s_bridge.slurm.layout.types import Group, Layout, Shape
+from k8s_bridge.slurm.layout.types import Shape
 
 from .conftest import World
 
@@ -25,11 +25,10 @@ SHAPE = Shape(cpus=4, memory=4000, gres=(("gpu", "", 4),))
 
 
 def pod(args: list[str] | None = None) -> dict[str, Any]:
-    layout = Layout(groups=(Group(count=1, tasks=1, shape=SHAPE),), features=("fast",))
     slurmd = Slurmd.model_validate(
         {"image": "slurmd:1", "confServer": "slurmctld:6817", "authSecretName": "slurm-auth"}
     )
-    container = slurmd_container({}, job_id=7, layout=layout, shape=SHAPE, slurmd=slurmd)
+    container = slurmd_container({}, features=("nodes-for-7", "fast"), shape=SHAPE, slurmd=slurmd)
     if args is not None:
         container["args"] = args
     return {"metadata": {"name": NAME}, "spec": {"containers": [container]}}

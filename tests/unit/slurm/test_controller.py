@@ -27,6 +27,7 @@ MIXING = parse_workloadmixing(
     yaml.safe_load(Path("tests/fixtures/workloadmixing/prototype-minimal.yaml").read_text())
 )
 PARTITION = MIXING.spec.partition_mappings[0].partition_name
+MINE = naming.mixing_feature("ns", "wm")
 LAYOUT = Layout(groups=(Group(count=1, tasks=1, shape=Shape(cpus=1, memory=100)),))
 
 
@@ -39,7 +40,7 @@ class Bridge:
         self.fails: Exception | None = None
         self.again: list[int] = []
         self.stages: list[tuple[str, float]] = []
-        self.tables = make_tables()
+        self.tables = make_tables(mixing=MINE)
         policies = Policies(MIXING)
         self.observer = Observer(self.tables, policies=policies, planner=lambda job, route: (LAYOUT, "s"))
         for queue in policies.limits():
@@ -195,12 +196,22 @@ def test_a_job_that_slurm_was_not_asked_about_is_not_gone():
 
 def test_a_ghost_node_makes_a_unit_of_its_own():
     bridge = Bridge()
-    bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9",), states=frozenset({"IDLE"})))
+    bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9", MINE), states=frozenset({"IDLE"})))
     assert 9 in set(bridge.controller.keys())
     assert bridge.state(9) == State.UNKNOWN
     bridge.controller.missing(9)
     decision = bridge.controller.decide(9, bridge.time)
     assert decision.effects == (NodesDelete(nodes=("x",)),)
+
+
+def test_a_node_of_another_mixing_is_no_ghost():
+    bridge = Bridge()
+    theirs = naming.mixing_feature("ns", "other")
+    bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9", theirs), states=frozenset({"IDLE"})))
+    assert 9 not in set(bridge.controller.keys())
+    bridge.controller.missing(9)
+    decision = bridge.controller.decide(9, bridge.time)
+    assert decision.effects == ()
 
 
 def test_pickup_is_measured_from_first_sight_to_the_jobset():

@@ -1,0 +1,65 @@
+"""kill -9 before and after every single write of a job's life with a preemption: the same end each time."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from support.adversary import Writes, all_well, bridge, spied
+
+from k8s_bridge.sandbox.world import Backend, JobRequest, Unmet, World, WorldConfig
+from k8s_bridge.sandbox.world.config import URGENT
+
+AT_A_TIME = 6
+LONGEST = 60
+
+
+async def story(directory: Path, *, last: int | None, happens: bool = True) -> list[str]:
+    """A job is preempted by another, both complete; the bridge dies at its `last`-th write. All writes."""
+    writes = Writes(last=last, last_happens=happens)
+    async with World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world:
+        end = asyncio.create_task(_to_the_end(world))
+        dying = asyncio.create_task(writes.died.wait())
+        async with bridge(world, writes=writes):
+            await asyncio.wait({dying, end}, return_when=asyncio.FIRST_COMPLETED)
+        dying.cancel()
+        writes.revive()
+        async with bridge(world, writes=writes):
+            await end
+    return writes.seen
+
+
+async def _to_the_end(world: World) -> None:
+    await all_well(world, *await _jobs(world))
+
+
+async def _jobs(world: World) -> tuple[int, int]:
+    low = await world.sbatch(JobRequest(ntasks=8, seconds=0.7))
+    await world.until(lambda: world.jobs[low].running or world.jobs[low].over, what="the first job runs")
+    high = await world.sbatch(JobRequest(partition=URGENT, ntasks=8, seconds=0.2))
+    await world.until(lambda: world.jobs[high].over, what="the second job is over")
+    return low, high
+
+
+@pytest.mark.timeout(300)
+async def test_the_end_is_the_same_wherever_the_bridge_is_killed(tmp_path: Path):
+    with spied():
+        whole = await story(tmp_path / "whole", last=None)
+        turns = asyncio.Semaphore(AT_A_TIME)
+        trouble: list[str] = []
+
+        async def one(last: int, happens: bool) -> None:
+            async with turns:
+                where = tmp_path / f"{last}-{happens}"
+                try:
+                    seen = await story(where, last=last, happens=happens)
+                except (AssertionError, Unmet) as error:
+                    trouble.append(f"killed {'after' if happens else 'before'} write {last}: {error!r}")
+                else:
+                    if len(seen) > LONGEST:
+                        trouble.append(f"write {last}, {happens}: {len(seen)} writes: {seen}")
+
+        cases = [(last, happens) for last in range(1, len(whole) + 1) for happens in (True, False)]
+        await asyncio.gather(*(one(*case) for case in cases))
+    assert trouble == []
