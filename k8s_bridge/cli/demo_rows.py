@@ -11,10 +11,11 @@ from k8s_bridge.core import naming
 from k8s_bridge.runtime.units import UnitRow
 from k8s_bridge.sandbox.apiserver.kinds import JOBS
 from k8s_bridge.sandbox.world import World
-from k8s_bridge.sandbox.world.config import CLASSES, NAMESPACE
+from k8s_bridge.sandbox.world.config import BATCH, CLASSES, HIGH, NAMESPACE, NORMAL, TEAM_A, TEAM_B, URGENT
 from k8s_bridge.sandbox.world.slurm import JobFact
 from k8s_bridge.sandbox.world.timeline import PlainJob
 
+_ROUTES = {BATCH: (TEAM_A, CLASSES[NORMAL]), URGENT: (TEAM_B, CLASSES[HIGH])}
 _ENDS = {"Complete": "Done", "Failed": "Failed"}
 
 
@@ -29,7 +30,16 @@ def _slurm_row(job: JobFact, unit: UnitRow | None) -> UnitRow:
     name = f"{job.job_id} {job.name}"
     if unit is None:
         state = "Done" if job.over else "Held"
-        return UnitRow(kind="Slurm job", name=name, state=state, partition=job.partition, text=_fate(job))
+        queue, priority = _ROUTES[job.partition]
+        return UnitRow(
+            kind="Slurm job",
+            name=name,
+            state=state,
+            partition=job.partition,
+            queue=queue,
+            priority=priority,
+            text=_fate(job),
+        )
     text = unit.text or (f"runs on {', '.join(unit.nodes)}" if job.running else "")
     return msgspec.structs.replace(
         unit, name=name, user="", workloadmixing="", nodes=(), reason=unit.reason if text else "", text=text

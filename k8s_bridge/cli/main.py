@@ -9,6 +9,7 @@ from k8s_bridge.cli.demo import demo
 from k8s_bridge.cli.explain import explain
 from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.cli.run import make_run
+from k8s_bridge.cli.slurm_plugin import slurm_plugin
 from k8s_bridge.cli.top import top
 from k8s_bridge.runtime.services import BridgeFactory
 
@@ -31,6 +32,7 @@ main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)
 main.add_command(crd)
+main.add_command(slurm_plugin)
 
 if __name__ == "__main__":
     main()

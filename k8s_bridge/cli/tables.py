@@ -27,6 +27,8 @@ _STYLES = {
     "LOST": "red",
     "REFUSED": "red",
     "FAILED": "red",
+    "CAPACITYFAILED": "red",
+    "TRESPASS": "red",
     "DRAINING": "dim",
     "DONE": "dim",
 }
@@ -49,7 +51,12 @@ def sort_units(rows: Iterable[UnitRow]) -> list[UnitRow]:
     """What runs first, then what is next; within a state by priority, then by how long it has been so."""
     return sorted(
         rows,
-        key=lambda row: (_ORDER.get(row.state, len(_ORDER)), -(row.priority or 0), row.since, row.name),
+        key=lambda row: (
+            _ORDER.get(row.state.upper(), len(_ORDER)),
+            -(row.priority or 0),
+            row.since,
+            row.name,
+        ),
     )
 
 
@@ -154,7 +161,7 @@ def _styled(row: UnitRow, column: str, now: float) -> Text:
 
 
 def _state(row: UnitRow) -> Text:
-    return Text(row.state, style=_STYLES.get(row.state, ""))
+    return Text(row.state, style=_STYLES.get(row.state.upper(), ""))
 
 
 def _nodes(nodes: Sequence[str]) -> str:
