@@ -3,11 +3,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 UV := $(shell command -v uv || echo .tools/bin/uv)
 RUN := .venv/bin/
+TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
 
-.PHONY: help demo test test-fast test-all lint fmt bench docs packages
+.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test lint fmt bench docs packages
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 .tools/bin/uv:
 	@./scripts/bootstrap-uv
@@ -26,9 +27,18 @@ test: .venv/.ready packages ## every tier that needs no real Kubernetes
 	$(RUN)pytest
 
 test-fast: .venv/.ready ## without real daemons and without slow tests
-	$(RUN)pytest -m "not slurm and not slow"
+	$(RUN)pytest -m "not slurm and not slow and not testbed"
 
 test-all: lint test ## lint and every tier
+
+testbed: .venv/.ready ## real Kubernetes, Kueue and JobSet on this machine (root and Go; the first build takes 15 min)
+	$(TESTBED) up
+
+testbed-down: .venv/.ready ## end it; only its build cache stays
+	$(TESTBED) down
+
+testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
+	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed
 
 lint: .venv/.ready ## ruff, mypy --strict, import-linter
 	$(RUN)ruff format --check .

@@ -36,6 +36,7 @@ class RealSlurm:
         directory: Path,
         partitions: Sequence[str],
         extra: str,
+        address: str = "",
     ) -> None:
         self.release = release
         self.world = World(directory, root=release.root)
@@ -44,7 +45,7 @@ class RealSlurm:
         self._rest_port = free_port()
         self._conf = Conf(
             inside=INSIDE,
-            address=self._bridge.address if self._bridge else "127.0.0.1",
+            address=address or (self._bridge.address if self._bridge else "127.0.0.1"),
             controller_port=free_port(),
             slurmd_port=free_port(),
             partitions=partitions,
@@ -61,15 +62,17 @@ class RealSlurm:
         *,
         partitions: Sequence[str] = ("all",),
         extra_conf: str = "",
+        address: str = "",
     ) -> RealSlurm:
         """A new, empty cluster in `directory`; what an earlier run left running there is ended first.
 
-        Lines of `extra_conf` replace ours in slurm.conf. Raises RuntimeError when it does not come up.
+        Lines of `extra_conf` replace ours in slurm.conf. `address` is where slurmctld listens when slurmds
+        are elsewhere. Raises RuntimeError when it does not come up.
         """
         chosen = releases.RELEASES[release]
         await asyncio.to_thread(releases.prepare, chosen)
         place = await asyncio.to_thread(directory.resolve)
-        cluster = cls(chosen, directory=place, partitions=partitions, extra=extra_conf)
+        cluster = cls(chosen, directory=place, partitions=partitions, extra=extra_conf, address=address)
         try:
             await cluster._up()
         except BaseException:

@@ -1,0 +1,133 @@
+"""The sandbox's world on real components: the same face, so that the same scenarios run in it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from k8s_bridge.sandbox.apiserver.errors import Json
+from k8s_bridge.sandbox.apiserver.kinds import NODES, SECRETS
+from k8s_bridge.sandbox.slurm_real import RealSlurm
+from k8s_bridge.sandbox.slurm_real.files import write_secret
+from k8s_bridge.sandbox.slurm_real.process import end_marked
+from k8s_bridge.sandbox.world import World, WorldConfig, objects
+from k8s_bridge.sandbox.world.config import AUTH_SECRET, NAMESPACE, PARTITIONS
+from k8s_bridge.sandbox.world.pulse import Pulse
+from k8s_bridge.sandbox.world.real_side import RealSide
+from testbed import images
+from testbed.certificates import write_kubeconfig
+from testbed.control import kubectl
+from testbed.mirror import Mirror
+from testbed.places import CONTROL, HERE
+
+_SLURM_PORT = 6817
+_SLURM_CONF = f"""
+SlurmctldPort={_SLURM_PORT}
+SlurmdPort=6818
+AuthType=auth/slurm
+CredType=auth/slurm
+AuthInfo=use_client_ids,cred_expire=5
+SlurmctldParameters=enable_configless
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmdPidFile=/run/slurmd.pid
+"""
+_OLD = ("clusterqueues", "resourceflavors", "workloadpriorityclasses", "cohorts")
+
+
+class RealWorld(World):
+    """A world in the running testbed; one at a time. It finds the namespace as it likes, and leaves it."""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def start(cls, config: WorldConfig) -> AsyncIterator[World]:
+        """Empty the teams' namespace, start Slurm, create the teams' objects."""
+        config.directory.mkdir(parents=True, exist_ok=True)
+        _clear()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(end_marked, config.directory)
+            pulse = Pulse()
+            key = secrets.token_bytes(1024)
+            slurm = await _slurm(config, pulse, key)
+            stack.push_async_callback(slurm.stop)
+            mirror = await stack.enter_async_context(Mirror.open(NAMESPACE))
+            world = cls(
+                replace(config, spec={"slurmd": _slurmd(), **config.spec}),
+                server=SimpleNamespace(storage=mirror),  # type: ignore[arg-type]
+                slurm=slurm,
+                controllers=SimpleNamespace(engine=SimpleNamespace(failures=0), nodes=_Machines()),  # type: ignore[arg-type]
+                pulse=pulse,
+            )
+            stack.push_async_callback(world._stop_bridges)
+            world._create(key)
+            yield world
+
+    def _create(self, key: bytes) -> None:
+        for kind, obj in objects.beginning(self.config):
+            if kind is not NODES and obj["metadata"]["name"] != NAMESPACE:
+                self.storage.create(kind, _with_key(obj, key) if kind is SECRETS else obj)
+        self.storage.create(
+            *objects.mixing(self.config, rest_url=self.slurm.rest_url, token_file=str(self.slurm.token_file))
+        )
+        kubectl("-n", NAMESPACE, "apply", "-f", HERE / "manifests/bridge.yaml")
+        token = kubectl("-n", NAMESPACE, "create", "token", "k8s-bridge", "--duration=24h")
+        write_kubeconfig(self.kubeconfig, token=token.strip(), namespace=NAMESPACE)
+
+
+class _Machines:
+    """The testbed's nodes, as worlds ask for them."""
+
+    async def power_off(self, machine: str) -> None:
+        """Kill a node's pid 1, and so everything on it."""
+        os.kill(_pid_1(machine), signal.SIGKILL)
+
+
+def _pid_1(machine: str) -> int:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "environ").read_bytes().split(b"\0")
+            if f"HOST={machine}".encode() in words and (entry / "status").read_text().count("NSpid:"):
+                fields = next(
+                    line for line in (entry / "status").read_text().splitlines() if line.startswith("NSpid:")
+                ).split()
+                if fields[-1] == "1" and len(fields) > 2:
+                    return int(entry.name)
+    raise LookupError(f"{machine} does not run")
+
+
+async def _slurm(config: WorldConfig, pulse: Pulse, key: bytes) -> RealSide:
+    directory = config.directory / "slurm"
+    (directory / "etc").mkdir(parents=True)
+    write_secret(directory / "etc/slurm.key", data=key)
+    slurm = await RealSlurm.start(
+        config.release, directory, partitions=PARTITIONS, extra_conf=_SLURM_CONF, address=CONTROL
+    )
+    return RealSide(slurm, pulse=pulse)
+
+
+def _slurmd() -> dict[str, Any]:
+    return {
+        "image": images.SLURMD,
+        "confServer": f"{CONTROL}:{_SLURM_PORT}",
+        "authSecretName": AUTH_SECRET,
+        "privileged": False,
+    }
+
+
+def _with_key(secret: Json, key: bytes) -> Json:
+    return secret | {"data": {"slurm.key": base64.b64encode(key).decode()}}
+
+
+def _clear() -> None:
+    """Remove what an earlier world left, and make the namespace anew."""
+    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
+    kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OLD), "--all", "--timeout=30s")
+    kubectl("create", "namespace", NAMESPACE)
