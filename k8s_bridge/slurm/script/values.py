@@ -1,0 +1,238 @@
+"""What sbatch reads out of the values of its options. Each reader raises ValueError with a text for people.
+
+A reader gets the text as it was typed, None for an optional value that was not given, and returns one value
+for each field that its option sets.
+"""
+
+from __future__ import annotations
+
+import re
+
+Values = tuple[object, ...]
+
+_MAX_INT = 2**31 - 1
+_INTEGER = re.compile(r"\s*([+-]?\d+)")
+_MEMORY = re.compile(r"\s*\+?(\d+)(?:([kKmMgGtT])[bB]?)?")
+_NODES = re.compile(r"\s*(\d+)([kK]?)([mM]?)\s*")
+_SIZE = re.compile(r"\s*(\d+)([kKmM]?)(?:-\d+[kKmM]?)?")
+_STEPPED = re.compile(r"(\d+)-(\d+):(\d+)")
+_COUNTS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
+_ARRAY = re.compile(r"(\d+(?:-\d+(?::[1-9]\d*)?)?(?:,\d+(?:-\d+(?::[1-9]\d*)?)?)*)(?:%(\d+))?")
+_TIME_RUNS = re.compile(r"\d+")
+_SCALES = {"": 1, "k": 2**10, "m": 2**20}
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
+_MOST_SIZES = 3
+_MOST_COLONS = 2
+_SHARING = {
+    "exclusive": "none",
+    "oversubscribe": "oversubscribe",
+    "user": "user",
+    "mcs": "mcs",
+    "topo": "topo",
+}
+_GRES_FLAGS = {
+    "disable-binding": "GRES_BINDING_DISABLED",
+    "enforce-binding": "GRES_BINDING_ENFORCED",
+    "multiple-tasks-per-sharing": "",
+    "one-task-per-sharing": "",
+}
+"""Empty for flags that the record does not show."""
+_BINDINGS = frozenset({"GRES_BINDING_DISABLED", "GRES_BINDING_ENFORCED"})
+
+
+def flag(_: str | None) -> Values:
+    """An option that is there or not."""
+    return (True,)
+
+
+def words(text: str | None) -> Values:
+    """Any text."""
+    return (text or "",)
+
+
+def lower(text: str | None) -> Values:
+    """Any text; slurmctld keeps accounts and keys in small letters."""
+    return ((text or "").lower(),)
+
+
+def positive(text: str | None) -> Values:
+    """A whole number above 0."""
+    return (_whole(text, least=1),)
+
+
+def natural(text: str | None) -> Values:
+    """A whole number from 0 on."""
+    return (_whole(text, least=0),)
+
+
+def memory(text: str | None) -> Values:
+    """MiB, rounded up: a number with K, M, G or T (and B); a bare number is MiB."""
+    match = _MEMORY.fullmatch(text or "")
+    if match is None:
+        raise ValueError(f"{text!r} is not an amount of memory, such as 4G or 500M")
+    number, unit = int(match.group(1)), (match.group(2) or "m").lower()
+    return (-(-number // 1024) if unit == "k" else number * 1024 ** "mgt".index(unit),)
+
+
+def minutes(text: str | None) -> Values:
+    """Minutes, rounded up: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S; None for no limit, which 0 is too."""
+    if (text or "").lower() in _UNLIMITED:
+        return (None,)
+    return (-(-_seconds(text or "") // _MINUTE) or None,)
+
+
+def switches(text: str | None) -> Values:
+    """COUNT[@TIME TO WAIT]: the count."""
+    return positive((text or "").partition("@")[0])
+
+
+def nodes(text: str | None) -> Values:
+    """N, MIN-MAX or a list such as 1,4,8 and 2-16:2: (given, least, most)."""
+    given = text or ""
+    if "," in given or ":" in given:
+        return (True, *_listed_nodes(given))
+    low_text, dash, high_text = given.partition("-")
+    low = 1 if dash and not low_text.strip() else _node_number(low_text, whole=given)
+    high = _node_number(high_text, whole=given) if dash else low
+    return (True, low, _ordered(low, high, whole=given))
+
+
+def array(text: str | None) -> Values:
+    """Task ids such as 1-10, 0-6:2 or 1,5,9, with %LIMIT perhaps; a limit of 0 is none."""
+    if not text:
+        return ("",)
+    match = _ARRAY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a list of task ids, such as 1-10, 0-6:2 or 1,5,9%2")
+    ids, limit = match.group(1), int(match.group(2) or 0)
+    for item in ids.split(","):
+        low, _, high = item.partition(":")[0].partition("-")
+        if int(high or low) < int(low):
+            raise ValueError(f"{ids!r}: the end is below the beginning")
+    return (f"{ids}%{limit}" if limit else ids,)
+
+
+def killing(text: str | None) -> Values:
+    """The value of --no-kill."""
+    if (text or "set").lower() not in {"set", "off", "no"}:
+        raise ValueError(f"{text!r} is not one of set, off")
+    return ()
+
+
+def sockets(text: str | None) -> Values:
+    """SOCKETS[:CORES[:THREADS]], each may be * or empty: (given, sockets, cores, threads)."""
+    parts = (text or "").split(":")
+    if len(parts) > _MOST_SIZES:
+        raise ValueError(f"{text!r} is not SOCKETS[:CORES[:THREADS]]")
+    return (True, *(_size(part) for part in (*parts, "", "")[:_MOST_SIZES]))
+
+
+def gres(text: str | None) -> Values:
+    """A list of GRES, each with `gres/` in front as the record shows it; empty for none."""
+    given = text or ""
+    if given.lower() == "none":
+        return ("",)
+    if given.lower() in {"help", "list"}:
+        raise ValueError(f"{given!r} prints a list and submits nothing")
+    return (",".join(item if item.startswith("gres/") else f"gres/{item}" for item in given.split(",")),)
+
+
+def sharing(text: str | None) -> Values:
+    """The word of --exclusive, as the record's `shared` has it."""
+    word = (text or "exclusive").lower()
+    if word not in _SHARING:
+        raise ValueError(f"{text!r} is not one of {', '.join(_SHARING)}")
+    return (_SHARING[word],)
+
+
+def oversubscribed(_: str | None) -> Values:
+    """--oversubscribe is a word of the same field."""
+    return ("oversubscribe",)
+
+
+def gres_flags(text: str | None) -> Values:
+    """Flags by the record's names."""
+    found: set[str] = set()
+    for word in filter(None, (text or "").lower().split(",")):
+        if word not in _GRES_FLAGS:
+            raise ValueError(f"{word!r} is not one of {', '.join(_GRES_FLAGS)}")
+        found.add(_GRES_FLAGS[word])
+    if found >= _BINDINGS:
+        raise ValueError("disable-binding and enforce-binding exclude each other")
+    return (frozenset(found - {""}),)
+
+
+def _whole(text: str | None, *, least: int) -> int:
+    match = _INTEGER.fullmatch(text or "")
+    number = int(match.group(1)) if match else -1
+    if number < least:
+        raise ValueError(f"{text!r} is not a whole number from {least} on")
+    if number >= _MAX_INT:
+        raise ValueError(f"{number} is too large")
+    return number
+
+
+def _seconds(text: str) -> int:
+    days, dash, clock = text.rpartition("-")
+    runs, colons = len(_TIME_RUNS.findall(text)), text.count(":")
+    complete = runs >= colons + 1 + (1 if dash and colons else 0)
+    if (
+        not re.fullmatch(r"[\d:]*", clock)
+        or (dash and not days.isdigit())
+        or not complete
+        or colons > _MOST_COLONS
+    ):
+        raise ValueError(f"{text!r} is not a time such as 90, 1:30:00 or 2-12")
+    numbers = [int(run) for run in _TIME_RUNS.findall(clock)]
+    if dash:
+        return int(days) * _DAY + _clock(numbers, (_HOUR, _MINUTE, 1))
+    return _clock(numbers, (_HOUR, _MINUTE, 1) if len(numbers) > _MOST_COLONS else (_MINUTE, 1))
+
+
+def _clock(numbers: list[int], scales: tuple[int, ...]) -> int:
+    return sum(number * scale for number, scale in zip(numbers, scales, strict=False))
+
+
+def _node_number(text: str, *, whole: str) -> int:
+    match = _NODES.fullmatch(text)
+    number = -1 if match is None else int(match.group(1)) * _scale(match.group(2)) * _scale(match.group(3))
+    if not 0 <= number <= _MAX_INT:
+        raise ValueError(f"{whole!r} is not a number of nodes, such as 4, 2-4 or 1k")
+    return number
+
+
+def _listed_nodes(text: str) -> tuple[int, int]:
+    """Of counts such as 1,4,8-9, or alone LOW-HIGH:STEP, where sbatch leaves HIGH itself out."""
+    stepped = _STEPPED.fullmatch(text)
+    if stepped:
+        low, high, step = map(int, stepped.groups())
+        counts = range(low, high, step or 1)
+        if low < high and step:
+            return counts[0], counts[-1]
+    if stepped or not _COUNTS.fullmatch(text):
+        raise ValueError(f"{text!r} is not a list of node counts, such as 1,4,8 or 2-16:2")
+    found: list[int] = []
+    for item in text.split(","):
+        low_text, _, high_text = item.partition("-")
+        found += (int(low_text), _ordered(int(low_text), int(high_text or low_text), whole=text))
+    return min(found), max(found)
+
+
+def _ordered(low: int, high: int, *, whole: str) -> int:
+    if high != 0 and high < low:
+        raise ValueError(f"{whole!r}: the end is below the beginning")
+    return high
+
+
+def _size(text: str) -> int | None:
+    if text in {"", "*"}:
+        return None
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a number of sockets, cores or threads")
+    return int(match.group(1)) * _scale(match.group(2))
+
+
+def _scale(unit: str) -> int:
+    return _SCALES[unit.lower()]
