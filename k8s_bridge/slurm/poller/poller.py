@@ -21,6 +21,8 @@ from k8s_bridge.slurm.poller.jobs import JobMirror
 from k8s_bridge.slurm.poller.nodes import NodeMirror
 
 DEFAULT_PERIOD = 10.0
+SOON = 0.05
+"""Seconds between the end of a cycle and the next when something was written meanwhile."""
 _STOP_SECONDS = 5.0
 _NOTHING: tuple[int, ...] = ()
 
@@ -69,7 +71,7 @@ class Poller:
         self._on_cycle = on_cycle
         self._clock = clock
         self._backoff = Backoff(rand=rand)
-        self._nudged = False
+        self._nudged = self._soon = False
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._resync: asyncio.Task[None] | None = None
@@ -98,9 +100,13 @@ class Poller:
         self._wake.set()
 
     def written(self, *job_ids: int) -> None:
-        """These jobs were changed by us: look now, and read them even if their state is the same."""
+        """These jobs were changed by us: look soon, and read them even if their state is the same.
+
+        Not at once: a hundred writes in a second are not a hundred looks.
+        """
         self._jobs.written(job_ids)
-        self.nudge()
+        self._soon = True
+        self._wake.set()
 
     def stop(self) -> None:
         """Make `run` return; a second call changes nothing."""
@@ -124,7 +130,7 @@ class Poller:
 
     async def _cycles(self) -> None:
         while not self._stopping.is_set():
-            self._nudged = False
+            self._nudged = self._soon = False
             cycle = await self._cycle()
             self._tell(cycle)
             await self._pause(cycle)
@@ -176,7 +182,8 @@ class Poller:
             least = self._backoff.next(at_least=cycle.error.after)
         while not self._nudged:
             self._wake.clear()
-            seconds = least if isinstance(cycle.error, Retry) else max(self._pace(), least)
+            pace = min(self._pace(), SOON) if self._soon else self._pace()
+            seconds = least if isinstance(cycle.error, Retry) else max(pace, least)
             try:
                 async with asyncio.timeout(cycle.finished + seconds - self._clock()):
                     await self._wake.wait()
