@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+_LEADING = re.compile(r"\d+")
 _NOT_IDLE = frozenset(
     {"DOWN", "DRAIN", "DRAINING", "FAIL", "NOT_RESPONDING", "INVALID_REG", "COMPLETING", "ALLOCATED", "MIXED"}
 )
@@ -22,8 +24,9 @@ def document(body: bytes) -> Mapping[str, Any]:
 
 
 def job_ids(answer: Mapping[str, Any]) -> Iterator[int]:
-    """The jobs that are listed."""
-    return (job["job_id"] for job in answer.get("jobs") or ())
+    """The jobs that are listed; a task of an array (`7_1`) stands for the array."""
+    found = (_LEADING.match(str(job["job_id"])) for job in answer.get("jobs") or ())
+    return (int(match[0]) for match in found if match)
 
 
 def idle_nodes(answer: Mapping[str, Any]) -> set[str]:
