@@ -1,0 +1,63 @@
+"""job_submit.lua: the managed partitions and refusals as data, and the program that is always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+
+from k8s_bridge.core import naming
+from k8s_bridge.slurm.facts import TEXT_PREFIX
+from k8s_bridge.slurm.layout.refusals import ROWS
+from k8s_bridge.slurm.plugin.lua import quote
+from k8s_bridge.slurm.plugin.partitions import Partition
+
+MARK = "made by k8s-bridge slurm-plugin"
+"""Stands in the first lines of every file, so that only our own files are ever written over."""
+
+_HEAD = f"""\
+-- job_submit.lua, {MARK}: make it again when partitionMappings change.
+-- It lies beside slurm.conf (JobSubmitPlugins=lua); slurmctld reads it again when it changes.
+--
+-- In managed partitions a job is held as it is submitted (the bridge releases it when Kueue admits it), and
+-- options that cannot be met are refused by name. Jobs of other partitions are left alone, but nobody may ask
+-- for the features that mark the nodes of one job. An owner cannot release a job past Kueue.
+-- An error in here is logged and blocks no job: a managed one stays held, and the bridge itself refuses what
+-- it cannot meet; any other goes on as if this script were not there.
+--
+-- A job_submit.lua of your own can call this one: name it k8s-bridge.lua, and write
+--   dofile("/etc/slurm/k8s-bridge.lua")
+--   local bridge_submit = slurm_job_submit
+--   function slurm_job_submit(job, partitions, submit_uid)
+--     ...                                              -- your rules
+--     return bridge_submit(job, partitions, submit_uid) -- last, so that it sees what you changed
+--   end
+
+"""
+
+
+def job_submit(partitions: Iterable[Partition]) -> str:
+    """The script for one Slurm cluster."""
+    program = files(__package__).joinpath("job_submit.lua").read_text(encoding="utf-8")
+    return f"{_HEAD}{_data(partitions)}\n{program}"
+
+
+def _data(partitions: Iterable[Partition]) -> str:
+    feature = naming.node_feature(0).removesuffix("0")
+    managed = [f"  [{quote(one.name)}] = {_set(one.met)}," for one in partitions]
+    refused = [f"  {{ {quote(row.option)}, {quote(row.text)} }}," for row in ROWS]
+    return "\n".join(
+        (
+            f"local PREFIX = {quote(TEXT_PREFIX)}",
+            f"local FEATURE = {quote(feature)}",
+            "-- Managed partitions, each with the options that it meets although the rest cannot.",
+            *("local MANAGED = {", *managed, "}"),
+            "-- Options that cannot be met, and what the user is told.",
+            *("local REFUSED = {", *refused, "}"),
+            "",
+        )
+    )
+
+
+def _set(options: frozenset[str]) -> str:
+    items = ", ".join(f"[{quote(option)}] = true" for option in sorted(options))
+    return f"{{ {items} }}" if items else "{}"

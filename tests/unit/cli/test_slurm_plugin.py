@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from k8s_bridge.cli.main import main
+from k8s_bridge.cli.output import Exit
+from k8s_bridge.sandbox.apiserver.kinds import NAMESPACES, WORKLOADMIXINGS
+from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
+from k8s_bridge.sandbox.apiserver.server import ApiServer
+from k8s_bridge.sandbox.apiserver.storage import Storage
+
+SPEC = {
+    "slurmRestURL": "https://slurm:6820",
+    "localQueue": "hpc",
+    "partitionMappings": [{"partitionName": "cpu", "workloadPriorityClass": "normal"}],
+    "slurmd": {"image": "registry.example.com/slurmd:1", "confServer": "ctl:6817", "authSecretName": "slurm"},
+}
+
+
+def call(*args):
+    return CliRunner().invoke(main, ["slurm-plugin", *map(str, args)])
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "main.yaml"
+    path.write_text(yaml.safe_dump(SPEC))
+    return path
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    """Of an API server in a thread of its own, with hpc/main."""
+    path, up, down = tmp_path / "kubeconfig", threading.Event(), threading.Event()
+    storage = Storage()
+    storage.create(NAMESPACES, {"metadata": {"name": "hpc"}})
+    storage.create(WORKLOADMIXINGS, {"metadata": {"name": "main", "namespace": "hpc"}, "spec": SPEC})
+
+    async def serve():
+        async with ApiServer(storage) as server:
+            write_kubeconfig(server, path, namespace="hpc")
+            up.set()
+            await asyncio.to_thread(down.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert up.wait(10)
+    yield path
+    down.set()
+    thread.join()
+
+
+def test_it_writes_the_files_and_says_which(file, tmp_path):
+    out = tmp_path / "etc" / "slurm"
+    result = call("--config", file, "--directory", out, "--nudge-url", "http://bridge:8080/")
+    assert result.exit_code == 0, result.output
+    names = ["job_submit.lua", "slurm.conf.fragment", "k8s-bridge-nudge"]
+    assert result.output.splitlines() == [str(out / name) for name in names]
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+    assert (out / "k8s-bridge-nudge").stat().st_mode & 0o111
+    assert "http://bridge:8080/nudge" in (out / "k8s-bridge-nudge").read_text()
+    assert '["cpu"] = {}' in (out / "job_submit.lua").read_text()
+
+
+def test_it_prints_when_asked_to(file, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    result = call("--config", file, "--print", "--max-node-count", 77)
+    assert result.exit_code == 0
+    assert "==> job_submit.lua <==" in result.output
+    assert "MaxNodeCount=77\n" in result.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_files_of_ours_are_written_over_and_those_of_others_are_not(file, tmp_path):
+    assert call("--config", file, "--directory", tmp_path).exit_code == 0
+    assert call("--config", file, "--directory", tmp_path).exit_code == 0
+    fragment = (tmp_path / "slurm.conf.fragment").read_text()
+    (tmp_path / "job_submit.lua").write_text("-- the site's own\n")
+    result = call("--config", file, "--directory", tmp_path, "--max-node-count", 9)
+    assert result.exit_code == Exit.USAGE
+    assert "job_submit.lua is not one of ours" in result.output
+    assert (tmp_path / "job_submit.lua").read_text() == "-- the site's own\n"
+    assert (tmp_path / "slurm.conf.fragment").read_text() == fragment
+
+
+def test_it_reads_a_custom_resource(kubeconfig):
+    result = call("--workloadmixing", "hpc/main", "--kubeconfig", kubeconfig, "--print")
+    assert result.exit_code == 0, result.output
+    assert '["cpu"] = {}' in result.output
+
+
+def test_a_custom_resource_that_is_not_there_is_named(kubeconfig):
+    result = call("--workloadmixing", "hpc/other", "--kubeconfig", kubeconfig, "--print")
+    assert result.exit_code == Exit.FAILED
+    assert "other" in result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (("--print",), "--config FILE or --workloadmixing"),
+        (("--config", "FILE"), "either --directory or --print"),
+        (("--config", "FILE", "--print", "--directory", "x"), "either --directory or --print"),
+        (("--config", "FILE", "--config", "FILE", "--print"), "partition cpu is managed twice"),
+        (("--config", "FILE", "--print", "--nudge-url", "bridge:8080"), "write for example http://"),
+        (("--config", "/nowhere.yaml", "--print"), "/nowhere.yaml cannot be read"),
+        (("--workloadmixing", "main", "--print"), "write for example hpc/main"),
+        (("--workloadmixing", "hpc/main", "--kubeconfig", "/nowhere", "--print"), "/nowhere"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_to_do(file, args, text):
+    result = call(*(file if arg == "FILE" else arg for arg in args))
+    assert result.exit_code == Exit.USAGE
+    assert text in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_wrong_document_is_told_with_all_its_problems(tmp_path):
+    path = tmp_path / "main.yaml"
+    path.write_text(yaml.safe_dump({**SPEC, "localQueue": "", "slurmRestURL": "http://slurm"}))
+    result = call("--config", path, "--print")
+    assert result.exit_code == Exit.USAGE
+    assert "localQueue" in result.output
+    assert "slurmRestURL" in result.output
