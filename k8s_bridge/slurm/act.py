@@ -130,10 +130,14 @@ class Actor:
         self, ref: ObjectRef, manifest: Mapping[str, Any], error: AlreadyExists
     ) -> None:
         """Ours from before (the watch will show it), or somebody else's: then never touch it."""
-        there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
+        try:
+            there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
+        except Missing:
+            raise Conflict(f"JobSet {ref.namespace}/{ref.name} has just been deleted") from error
         ours: Mapping[str, str] = manifest["metadata"]["labels"]
         if any(there.metadata.labels.get(key) != value for key, value in _own(ours).items()):
-            raise Terminal(f"JobSet {there.key} exists and is not ours", reason=NAME_TAKEN) from error
+            text = f"JobSet {there.key} exists and is not ours; delete or rename it"
+            raise Terminal(text, reason=NAME_TAKEN) from error
         self._tables.jobsets.upsert(there)
 
     async def _rehold(self, effect: Rehold) -> None:

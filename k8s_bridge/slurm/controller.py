@@ -14,7 +14,6 @@ from typing import Protocol, get_args
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.errors import Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
-from k8s_bridge.slurm.act import NAME_TAKEN
 from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
@@ -165,8 +164,7 @@ class SlurmController:
         if key in self._wrote:
             self._postponed.add(key)
             return None
-        unit = self._observer.unit(key)
-        decision = decide(unit, now=now)
+        unit, decision = self._judged(key, now)
         self._decided[key] = now
         self._remember(unit, decision, now)
         return decision
@@ -175,8 +173,16 @@ class SlurmController:
         """Decide again on what is known now: the effect must still be wanted."""
         if type(effect).__name__ in _SPOKEN:
             return True
-        again = decide(self._observer.unit(key), now=self._decided.get(key, self._clock()))
+        _, again = self._judged(key, self._decided.get(key, self._clock()))
         return effect in again.effects
+
+    def _judged(self, key: int, now: float) -> tuple[Unit, Decision[Effect]]:
+        """The unit with the verdict on it, which is reached with the unit in the order of asking."""
+        self._observer.place(key)
+        unit = self._observer.unit(key)
+        decision = decide(unit, now=now)
+        self._observer.settle(unit, State(decision.state))
+        return unit, decision
 
     async def act(self, key: int, effect: Effect) -> None:
         """Carry out one effect, and note a write to Slurm even if it failed: it may have worked."""
@@ -188,7 +194,7 @@ class SlurmController:
                 self._on_wrote(key)
 
     def observe_outcome(self, outcome: Outcome[int]) -> None:
-        """Note what people were told, names that are taken, and when JobSets were made."""
+        """Note what people were told, and when JobSets were made or refused."""
         if outcome.key is None:
             return
         if outcome.effect == CreateJobSet.__name__:
@@ -201,15 +207,16 @@ class SlurmController:
         if key is None:
             return
         if outcome.result is Result.DONE:
+            self._observer.created(key)
             self._stages.created(key, self._clock())
-        elif isinstance(outcome.error, Terminal) and outcome.error.reason == NAME_TAKEN:
-            self._observer.name_taken(key)
+        elif isinstance(outcome.error, Terminal):
+            self._observer.denied(key, outcome.error.reason, str(outcome.error), now=self._clock())
+            self._again(key)
 
     def _remember(self, unit: Unit, decision: Decision[Effect], now: float) -> None:
         state, before = State(decision.state), self.said.get(unit.job_id)
         since = before.since if before and before.state is state else now
         self._observer.remember(unit, state, now=now)
-        self._observer.settle(unit, state)
         if before is None or before.state is not state:
             self._stages.entered(unit.job_id, state, now)
         if unit.job_id not in self._observer.seen:

@@ -28,8 +28,7 @@ class Row:
 
 
 TABLE: tuple[Row, ...] = (
-    # what is not ours, or not known
-    Row(State.NAME_TAKEN, is_.name_taken, moves.report_name_taken),
+    # what is not known, or not the job that we knew
     Row(State.UNKNOWN, is_.unknown, moves.look_again),
     Row(State.REPLACED, is_.replaced, moves.give_back),
     # the job is over
@@ -55,6 +54,7 @@ TABLE: tuple[Row, ...] = (
     Row(State.REFUSED, is_.refused, moves.refuse),
     Row(State.INELIGIBLE, is_.ineligible, moves.await_eligibility),
     Row(State.TURN, is_.out_of_turn, moves.await_turn),
+    Row(State.DENIED, is_.denied, moves.report_denial),
     Row(State.HELD, is_.without_jobset, moves.ask),
     # capacity was asked for
     Row(State.RESIZED, is_.resized, moves.ask_anew),

@@ -28,7 +28,7 @@ _NEXT: dict[State, str] = {
     State.HELD_BY_OTHER: "whoever holds it releases it (scontrol release)",
     State.DRAINING: "its nodes and its JobSet are deleted",
     State.GUARDED: "a person looks at why Slurm lost its jobs",
-    State.NAME_TAKEN: "the other JobSet of its name is deleted or renamed",
+    State.DENIED: "its JobSet is created at the next attempt, once what refuses it lets it pass",
     State.TRESPASS: "the other job on its nodes ends",
 }
 

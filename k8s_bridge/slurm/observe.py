@@ -15,13 +15,15 @@ from k8s_bridge.slurm.policy import Policies, Route, Trouble
 from k8s_bridge.slurm.preflight import class_trouble, queue_trouble
 from k8s_bridge.slurm.tables import JOB, OWNER, Tables
 from k8s_bridge.slurm.turns import Turns
-from k8s_bridge.slurm.unit import Deletion, Presence, Seen, State, Unit
+from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State, Unit
 
 Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
 """(job, route) -> (layout or refusal, digest of the layout)."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 """Seconds between two JobSets of a job whose JobSets fail."""
+DENIED_PAUSE = 60.0
+"""Seconds between two attempts to create a JobSet that is refused."""
 
 _WAITING = frozenset({State.HELD, State.TURN})
 _IN_FLIGHT = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
@@ -36,7 +38,7 @@ class Observer:
         self._planner = planner
         self._plans: dict[int, tuple[Job, Route, Layout | Refusal, str]] = {}
         self._gone: set[int] = set()
-        self._taken: set[int] = set()
+        self._denied: dict[int, Denial] = {}
         self.seen: dict[int, Seen] = {}
         self.turns = Turns()
         self.deletion = Deletion.ALLOWED
@@ -53,7 +55,6 @@ class Observer:
         route = self._policies.route(job) if job else None
         jobset = next(iter(tables.jobsets.by(JOB, key)), None)
         layout, shape = self._plan(job, route) if job and route else (None, "")
-        self._place(job, route, jobset)
         return Unit(
             job_id=job_id,
             presence=self.presence(job_id),
@@ -67,7 +68,7 @@ class Observer:
             shape=shape,
             may_create=self.turns.may(job_id),
             deletion=self.deletion,
-            mine=job_id not in self._taken,
+            denied=self._denied.get(job_id),
             seen=self.seen.get(job_id),
         )
 
@@ -91,19 +92,22 @@ class Observer:
 
     def forget(self, job_id: int) -> None:
         """Nothing of the unit is left."""
-        for memory in (self.seen, self._plans):
+        for memory in (self.seen, self._plans, self._denied):
             memory.pop(job_id, None)
-        for noted in (self._gone, self._taken):
-            noted.discard(job_id)
+        self._gone.discard(job_id)
         self.turns.leave(job_id)
 
     def gone(self, job_id: int) -> None:
         """Slurm said "invalid job id"."""
         self._gone.add(job_id)
 
-    def name_taken(self, job_id: int) -> None:
-        """A JobSet of the job's name belongs to somebody else."""
-        self._taken.add(job_id)
+    def denied(self, job_id: int, reason: str, text: str, *, now: float) -> None:
+        """The job's JobSet was refused, for a reason that does not pass by itself."""
+        self._denied[job_id] = Denial(reason=reason, text=text, until=now + DENIED_PAUSE)
+
+    def created(self, job_id: int) -> None:
+        """The job's JobSet was created."""
+        self._denied.pop(job_id, None)
 
     def trouble(self, route: Route) -> Trouble:
         """What is wrong with the route's queue or class."""
@@ -135,7 +139,7 @@ class Observer:
             return None
         found = self._tables.workloads.by(OWNER, jobset.metadata.uid)
         alive = [w for w in found if w.metadata.deletion_timestamp is None]
-        return max(alive or found, key=lambda w: w.metadata.resource_version, default=None)
+        return max(alive or found, key=_version, default=None)
 
     def presence(self, job_id: int) -> Presence:
         """What Slurm last said of the job id."""
@@ -144,8 +148,11 @@ class Observer:
             return Presence.PRESENT
         return Presence.GONE if job_id in self._gone else Presence.UNKNOWN
 
-    def _place(self, job: Job | None, route: Route | None, jobset: JobSet | None) -> None:
-        if job is None or route is None or jobset is not None or not job.pending:
+    def place(self, job_id: int) -> None:
+        """Give the unit its place in the order of asking, if it may have one; `settle` ends that."""
+        job = self._tables.jobs.get(str(job_id))
+        route = self._policies.route(job) if job and job.pending else None
+        if job is None or route is None or self._tables.jobsets.by(JOB, str(job_id)):
             return
         found = self._tables.classes.get(route.priority_class)
         rank = (-(found.value if found else 0), job.submit_time, job.job_id)
@@ -159,6 +166,11 @@ class Observer:
             self.turns.fly(unit.job_id, queue=unit.partition.queue)
         else:
             self.turns.leave(unit.job_id)
+
+
+def _version(workload: Workload) -> int:
+    version = workload.metadata.resource_version
+    return int(version) if version.isdecimal() else 0
 
 
 def _began(unit: Unit, state: State, now: float) -> float:

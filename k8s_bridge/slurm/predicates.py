@@ -16,11 +16,6 @@ _NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 _FINAL_HOLDS = frozenset({"JobHeldAdmin", "JobHoldMaxRequeue", "JobLaunchFailure"})
 
 
-def name_taken(facts: Facts) -> bool:
-    """A JobSet of our name belongs to somebody else."""
-    return not facts.unit.mine
-
-
 def unknown(facts: Facts) -> bool:
     """Slurm has not said yet whether it knows the job."""
     return facts.unit.presence is Presence.UNKNOWN
@@ -144,6 +139,11 @@ def without_jobset(facts: Facts) -> bool:
 def out_of_turn(facts: Facts) -> bool:
     """Enough is asked for already in this queue."""
     return without_jobset(facts) and not facts.unit.may_create
+
+
+def denied(facts: Facts) -> bool:
+    """Its JobSet was refused at the last attempt."""
+    return without_jobset(facts) and facts.unit.denied is not None
 
 
 def resized(facts: Facts) -> bool:

@@ -13,7 +13,7 @@ from k8s_bridge.slurm.census import Group
 from k8s_bridge.slurm.policy import Trouble
 from k8s_bridge.slurm.unit import State
 
-_HELD = frozenset({State.HELD, State.TURN, State.INELIGIBLE})
+_HELD = frozenset({State.HELD, State.TURN, State.DENIED, State.INELIGIBLE})
 _WAITING = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
 _ADMITTED = frozenset({State.ADMITTED, State.READY, State.RELEASED})
 _RUNNING = frozenset({State.RUNNING, State.COMPLETING})

@@ -17,7 +17,7 @@ SETTLE = 2.0
 REFRESH = 60.0
 """Seconds between two texts of the same reason."""
 
-_AT_ONCE = frozenset({State.REFUSED, State.INELIGIBLE, State.HELD_BY_OTHER, State.TRESPASS, State.NAME_TAKEN})
+_AT_ONCE = frozenset({State.REFUSED, State.INELIGIBLE, State.HELD_BY_OTHER, State.TRESPASS, State.DENIED})
 _SETTLED = frozenset({State.QUEUED, State.ADMITTED, State.PARKED})
 
 _EVENTS: dict[State, tuple[EventType, str]] = {

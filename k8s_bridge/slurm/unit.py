@@ -16,7 +16,6 @@ class State(StrEnum):
 
     FOREIGN = "Foreign"
     UNKNOWN = "Unknown"
-    NAME_TAKEN = "NameTaken"
     REPLACED = "Replaced"
     GUARDED = "Guarded"
     DRAINING = "Draining"
@@ -32,6 +31,7 @@ class State(StrEnum):
     REFUSED = "Refused"
     HELD = "Held"
     TURN = "WaitingTurn"
+    DENIED = "Denied"
     RESIZED = "Resized"
     FAILED = "CapacityFailed"
     PARKED = "Parked"
@@ -87,6 +87,18 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """The JobSet was refused: by a webhook, a quota, a right that is missing, or its name is taken.
+
+    `until` is when to try again (Unix seconds).
+    """
+
+    reason: str
+    text: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """One Slurm job and all that belongs to it: pods of its JobSet (by uid), Slurm nodes with our feature."""
 
@@ -103,6 +115,6 @@ class Unit:
     """Digest of `layout`; differs from the JobSet's when the user changed the job."""
     may_create: bool = True
     deletion: Deletion = Deletion.ALLOWED
-    mine: bool = True
-    """False when a JobSet of our name belongs to somebody else."""
+    denied: Denial | None = None
+    """Why its JobSet could not be created at the last attempt."""
     seen: Seen | None = None

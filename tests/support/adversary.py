@@ -132,3 +132,11 @@ async def all_well(world: World, *job_ids: int, seconds: float = 30.0) -> None:
     await world.until_quiet(seconds=seconds)
     assert [verdict for verdict in check(world.timeline) if not verdict.holds] == []
     assert {job: world.jobs[job].state for job in job_ids} == dict.fromkeys(job_ids, "COMPLETED")
+
+
+async def until(condition: Callable[[], Any], *, what: str, seconds: float = 20.0) -> None:
+    """Wait for something that is no change of the world, such as a count."""
+    end = asyncio.get_running_loop().time() + seconds
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, f"not within {seconds:g} s: {what}"
+        await asyncio.sleep(0.02)

@@ -4,7 +4,15 @@ Every move rests on facts alone and may be repeated at any time: the facts chang
 """
 
 from k8s_bridge.slurm.moves.active import evict, follow, help_completing, lose
-from k8s_bridge.slurm.moves.asking import ask, ask_anew, await_eligibility, await_turn, hold_again, refuse
+from k8s_bridge.slurm.moves.asking import (
+    ask,
+    ask_anew,
+    await_eligibility,
+    await_turn,
+    hold_again,
+    refuse,
+    report_denial,
+)
 from k8s_bridge.slurm.moves.capacity import (
     await_nodes,
     await_quota,
@@ -13,7 +21,7 @@ from k8s_bridge.slurm.moves.capacity import (
     unpark_when_due,
 )
 from k8s_bridge.slurm.moves.common import look_again, nothing
-from k8s_bridge.slurm.moves.over import drain, give_back, keep, let_go, report_guard, report_name_taken
+from k8s_bridge.slurm.moves.over import drain, give_back, keep, let_go, report_guard
 from k8s_bridge.slurm.moves.released import await_start, respect_hold, take_back
 
 __all__ = [
@@ -37,8 +45,8 @@ __all__ = [
     "nothing",
     "refuse",
     "release",
+    "report_denial",
     "report_guard",
-    "report_name_taken",
     "report_trespass",
     "respect_hold",
     "take_back",

@@ -50,6 +50,15 @@ def await_turn(facts: Facts, now: float) -> Verdict:
     return verdict(reason="WaitingTurn", text="enough is asked for in this queue already (maxInFlight)")
 
 
+def report_denial(facts: Facts, now: float) -> Verdict:
+    """Say why there is no JobSet, and try again now and then: whoever can cure it does not tell us."""
+    denial = facts.unit.denied
+    if denial is None:
+        raise LookupError("this move belongs to a JobSet that was refused")
+    effects = ask(facts, now).effects if now >= denial.until else ()
+    return verdict(*effects, reason=denial.reason, text=denial.text, after=max(1.0, denial.until - now))
+
+
 def ask(facts: Facts, now: float) -> Verdict:
     """Make the hold ours, then ask Kueue for the job's capacity."""
     unit, job = facts.unit, job_of(facts)

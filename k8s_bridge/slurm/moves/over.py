@@ -22,15 +22,6 @@ BUSY_GRACE = 1.0
 _GIVING_BACK = (State.DRAINING, State.REPLACED, State.FOREIGN, State.REFUSED, State.INELIGIBLE)
 
 
-def report_name_taken(facts: Facts, now: float) -> Verdict:
-    """Never touch another's object."""
-    return verdict(
-        reason="NameTaken",
-        text="a JobSet of this job's name exists and is not ours; delete or rename it",
-        after=60.0,
-    )
-
-
 def report_guard(facts: Facts, now: float) -> Verdict:
     """Too many would go at once: a person has to look."""
     return verdict(

@@ -12,7 +12,6 @@ from api.views import JobSet, ObjectMeta
 from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
-from k8s_bridge.slurm.act import NAME_TAKEN
 from k8s_bridge.slurm.controller import Pace, SlurmController
 from k8s_bridge.slurm.effects import CreateJobSet, NodesDelete, TakeHold
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
@@ -160,19 +159,32 @@ def test_only_so_many_wait_for_quota_and_the_next_one_is_called_when_a_place_is_
     assert bridge.state(2) == State.HELD
 
 
-def test_a_name_that_is_taken_is_remembered_and_said():
+def test_a_jobset_that_is_refused_is_remembered_until_one_is_made():
     bridge = Bridge()
     bridge.job()
-    bridge.controller.observe_outcome(
-        Outcome(
-            controller="ns/wm",
-            key=1,
-            result=Result.TERMINAL,
-            effect="CreateJobSet",
-            error=Terminal("taken", reason=NAME_TAKEN),
-        )
+    refused = Outcome(
+        controller="ns/wm",
+        key=1,
+        result=Result.TERMINAL,
+        effect="CreateJobSet",
+        error=Terminal("not by this webhook", reason="Forbidden"),
     )
-    assert bridge.state() == State.NAME_TAKEN
+    bridge.controller.observe_outcome(refused)
+    assert bridge.again == [1], "people are told at once"
+    assert bridge.state() == State.DENIED
+    assert bridge.controller.said[1].text == "not by this webhook"
+    made = Outcome(controller="ns/wm", key=1, result=Result.DONE, effect="CreateJobSet")
+    bridge.controller.observe_outcome(made)
+    assert bridge.state() == State.HELD
+
+
+def test_whoever_looks_at_a_unit_gives_it_no_turn():
+    bridge = Bridge(limit=1)
+    bridge.job(1, dependency="afterok:9")
+    bridge.job(2)
+    assert bridge.state(1) == State.INELIGIBLE
+    bridge.observer.unit(1)
+    assert bridge.state(2) == State.HELD
 
 
 def test_many_jobs_gone_at_once_are_not_believed():

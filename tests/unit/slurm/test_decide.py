@@ -15,7 +15,7 @@ from k8s_bridge.core import naming
 from k8s_bridge.slurm.decide import TABLE, decide
 from k8s_bridge.slurm.effects import Cancel, NodesDown, PinAndRelease, Rehold, SetText, TakeHold
 from k8s_bridge.slurm.layout.types import Refusal
-from k8s_bridge.slurm.unit import Deletion, Presence, Seen, State
+from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State
 
 NOW = 5000.0
 
@@ -304,10 +304,19 @@ def test_a_reused_job_id_is_another_job():
     assert verdict(change(world, restart_count=1))[0] is not State.REPLACED
 
 
-def test_a_name_that_is_taken_is_never_touched():
-    state, decision = verdict(World(), mine=False)
-    assert state is State.NAME_TAKEN
-    assert names(decision) == ["SetText"]
+def test_a_jobset_that_is_refused_is_said_why_and_tried_again_when_the_pause_is_over():
+    denial = Denial(reason="Forbidden", text="a webhook does not like it", until=NOW + 60)
+    state, decision = verdict(World(), denied=denial)
+    assert (state, decision.reason, decision.text) == (State.DENIED, "Forbidden", denial.text)
+    assert (names(decision), decision.after) == (["SetText"], 60)
+    state, decision = verdict(World(), denied=replace(denial, until=NOW))
+    assert state is State.DENIED
+    assert "CreateJobSet" in names(decision)
+
+
+def test_a_refused_jobset_does_not_keep_a_cancelled_job_in_memory():
+    denial = Denial(reason="Forbidden", text="", until=NOW + 60)
+    assert verdict(change(World(), states=frozenset({"CANCELLED"})), denied=denial)[0] is State.DONE
 
 
 def test_forgotten_jobs_are_drained_unless_the_guard_refuses():
