@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.calls import Calls, Kind
-from bench.marks import Mark
+from bench.marks import Mark, spread
 from bench.report import Result
 from bench.stage import Scene, scene
 from bench.witness import Witness
@@ -52,11 +52,14 @@ async def run(*, command: str, directory: Path, jobs: int, slurm: Backend, rate:
         await _all_gone(stage, jobs)
         seconds = perf_counter() - began
         usage = bridge.usage()
+    calls = spread(witness.slurm_calls[job_id] for job_id in witness.marks.jobs)
     return Result(
         scenario="life",
         measured={
             **_stages(witness),
             **_calls(witness.slurm.since(slurm_before), witness.kube.since(kube_before), jobs),
+            "life.slurm_calls_per_job.p50": calls.p50,
+            "life.slurm_calls_per_job.most": calls.most,
             "life.seconds": seconds,
             "life.cpu_ms_per_job": (usage.cpu - cpu) * 1000 / jobs,
         },
@@ -98,7 +101,7 @@ def _calls(slurm: Calls, kube: Calls, jobs: int) -> dict[str, float]:
     return {
         "life.slurm_mutations_per_job": mutations,
         "life.slurm_read_backs_per_job": read_backs,
-        "life.slurm_calls_per_job": mutations + read_backs,
+        "life.slurm_calls_per_job.mean": mutations + read_backs,
         "life.slurm_polls": slurm.of(Kind.POLL),
         "life.kubernetes_mutations_per_job": kube.of(Kind.MUTATION) / jobs,
         "life.kubernetes_calls_per_job": kube.total / jobs,

@@ -7,6 +7,7 @@ the JobSet whose pod has its name.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
@@ -34,7 +35,8 @@ class Witness:
         self.slurm, self.kube = Calls(), Calls()
         self.first_listing: float | None = None
         self._stamping = stamping
-        self._read_back: set[int] = set()
+        self.slurm_calls: Counter[int | None] = Counter()
+        self._changed: set[int] = set()
         self._wanted: dict[int, int] = {}
         self._jobset: dict[str, int] = {}
         self._left: dict[int, set[str]] = {}
@@ -62,22 +64,24 @@ class Witness:
         """The bridge sent a request to slurmrestd."""
         kind, what = of_slurm(request)
         job_id = slurm_job(request)
-        if kind is Kind.READ:
-            kind = self._read_or_poll(job_id)
-        elif kind is Kind.MUTATION and job_id is not None:
-            self._read_back.add(job_id)
+        kind = self._purpose(kind, job_id)
         self.slurm.add(kind, what)
+        if kind is not Kind.POLL:
+            self.slurm_calls[job_id or _number(request.path)] += 1
         if not self._stamping or what != "POST job/{}" or job_id is None:
             return
         if slurm_answers.releases(slurm_answers.document(request.body)):
             self.marks.stamp(job_id, Mark.RELEASED, request.received)
 
-    def _read_or_poll(self, job_id: int | None) -> Kind:
-        """The first read of a job after a change of it is its read-back; others stand in for a listing."""
-        if job_id is None or job_id not in self._read_back:
+    def _purpose(self, kind: Kind, job_id: int | None) -> Kind:
+        """A read of a job that was changed since the last listing is a read-back; others belong to polls."""
+        if kind is Kind.POLL:
+            self._changed.clear()
+        elif kind is Kind.MUTATION and job_id is not None:
+            self._changed.add(job_id)
+        elif kind is Kind.READ and job_id not in self._changed:
             return Kind.POLL
-        self._read_back.discard(job_id)
-        return Kind.READ
+        return kind
 
     # -- what the bridge is told -----------------------------------------------------------------
 
