@@ -30,9 +30,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--workloadmixing", "names", metavar=_NAME, multiple=True, help="One in a cluster; repeatable.")
 @click.option("--kubeconfig", default="", help="Kubeconfig. Else as for `run`.")
 @click.option("--context", default="", help="Context of the kubeconfig. Else its current one.")
-@click.option(
-    "--nudge-url", default="", help="Address of the bridge's HTTP server: makes an EpilogSlurmctld."
-)
+@click.option("--nudge-url", default="", help="Address of the bridge's HTTP server: makes nudges.")
 @click.option(
     "--max-node-count",
     type=click.IntRange(1, 65_533),

@@ -207,7 +207,8 @@ async def test_an_error_in_the_script_holds_managed_jobs_and_touches_no_other(
         assert "Held" not in await state(slurm, other)
 
 
-async def test_the_end_of_a_job_nudges_the_bridge(tmp_path: Path) -> None:
+@pytest.mark.parametrize("when", ["submitted", "ended"])
+async def test_a_job_nudges_the_bridge(tmp_path: Path, when: str) -> None:
     """On the host's own release: the other root folders have no curl."""
     if (reason := available("22.05")) or not shutil.which("curl"):
         pytest.skip(reason or "no curl here")
@@ -223,9 +224,13 @@ async def test_the_end_of_a_job_nudges_the_bridge(tmp_path: Path) -> None:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, cluster("22.05", tmp_path, nudge=f"http://127.0.0.1:{port}") as slurm:
-        slurm.slurmd("n1", "CPUs=1 RealMemory=100")
-        job_id = await slurm.sbatch("-p", "batch", "--hold", script=SCRIPT)
-        with contextlib.suppress(CommandFailed):
+        if when == "submitted":
+            with (slurm.world.directory / "etc/slurm.conf").open("a") as conf:
+                conf.write("CliFilterPlugins=lua\n")
+        else:
+            slurm.slurmd("n1", "CPUs=1 RealMemory=100")
+        job_id = await slurm.sbatch("-p", "batch", script=SCRIPT)
+        if when == "ended":
             await slurm.scontrol("release", str(job_id))
         assert await asyncio.wait_for(heard, timeout=20) == b"POST /nudge HTTP/1.1\r\n"
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.slurm.plugin.conf import NUDGE_SCRIPT, slurm_conf
-from k8s_bridge.slurm.plugin.nudge import nudge_script
+from k8s_bridge.slurm.plugin.nudge import at_end, at_submission
 from k8s_bridge.slurm.plugin.partitions import partitions_of
 from k8s_bridge.slurm.plugin.script import job_submit
 
@@ -32,7 +32,7 @@ class File:
 def bundle(mixings: Sequence[WorkloadMixing], *, max_nodes: int, nudge: str) -> tuple[File, ...]:
     """The files for the Slurm cluster that `mixings` share. Unusable when partitions do not go together.
 
-    `nudge` is the address of a running bridge, or "" for no script.
+    `nudge` is the address of a running bridge, or "" for no nudges.
     """
     partitions = partitions_of(mixings)
     conf = slurm_conf(mixings, partitions, max_nodes=max_nodes, nudge=nudge)
@@ -41,5 +41,8 @@ def bundle(mixings: Sequence[WorkloadMixing], *, max_nodes: int, nudge: str) -> 
         File(name="slurm.conf.fragment", text=conf),
     ]
     if nudge:
-        files.append(File(name=NUDGE_SCRIPT, text=nudge_script(nudge), mode=Mode.RUN))
+        files += [
+            File(name=NUDGE_SCRIPT, text=at_end(nudge), mode=Mode.RUN),
+            File(name="cli_filter.lua", text=at_submission(nudge)),
+        ]
     return tuple(files)

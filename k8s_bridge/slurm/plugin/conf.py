@@ -35,7 +35,7 @@ def slurm_conf(
         (f"GresTypes={','.join(_gres(mixings))}", "The GRES that nodes bring along; add your own."),
         (f"MaxNodeCount={max_nodes}", "Room in the node table for static and dynamic nodes together."),
         *_NODES,
-        _epilog(nudge),
+        *_nudges(nudge),
     ]
     settings = [f"# {reason}\n{line}\n" for line, reason in rows]
     return "\n".join((_HEAD, *settings, _partitions(partitions)))
@@ -47,11 +47,16 @@ _HEAD = f"""\
 """
 
 
-def _epilog(nudge: str) -> tuple[str, str]:
-    reason = "Tells the bridge that a job has ended; without it the bridge sees that at its next poll."
+def _nudges(nudge: str) -> list[tuple[str, str]]:
+    epilog, client = f"EpilogSlurmctld=/etc/slurm/{NUDGE_SCRIPT}", "CliFilterPlugins=lua"
+    ended = "Tells the bridge that a job has ended; without it the bridge sees that at its next poll."
     if not nudge:
-        return f"# EpilogSlurmctld=/etc/slurm/{NUDGE_SCRIPT}", f"{reason} (--nudge-url makes the script.)"
-    return f"EpilogSlurmctld=/etc/slurm/{NUDGE_SCRIPT}", reason
+        return [(f"# {epilog}", f"{ended} (--nudge-url makes the script.)")]
+    submitted = (
+        "Tells the bridge of a job as it is submitted. Only when cli_filter.lua lies beside slurm.conf\n"
+        "# on every machine with Slurm's commands (configless clients get it): without it they all fail."
+    )
+    return [(epilog, ended), (f"# {client}", submitted)]
 
 
 def _gres(mixings: Iterable[WorkloadMixing]) -> list[str]:

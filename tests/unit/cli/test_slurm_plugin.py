@@ -59,7 +59,7 @@ def test_it_writes_the_files_and_says_which(file, tmp_path):
     out = tmp_path / "etc" / "slurm"
     result = call("--config", file, "--directory", out, "--nudge-url", "http://bridge:8080/")
     assert result.exit_code == 0, result.output
-    names = ["job_submit.lua", "slurm.conf.fragment", "k8s-bridge-nudge"]
+    names = ["job_submit.lua", "slurm.conf.fragment", "k8s-bridge-nudge", "cli_filter.lua"]
     assert result.output.splitlines() == [str(out / name) for name in names]
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
     assert (out / "k8s-bridge-nudge").stat().st_mode & 0o111

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from lupa.lua51 import LuaRuntime
 from support.plugin_slurmctld import Slurmctld, mixing, script
 
 from k8s_bridge.slurm.plugin import MARK, Unusable, bundle
@@ -76,9 +77,26 @@ def test_every_file_says_whose_it_is():
 
 def test_the_nudge_is_a_script_that_never_waits_whatever_the_address(tmp_path):
     address = f"http://b:1/'; touch {tmp_path}/injected; echo '"
-    file = files(mixing("batch"), nudge=address)["k8s-bridge-nudge"]
-    assert file.mode & 0o111
+    made = files(mixing("batch"), nudge=address)
+    assert made["k8s-bridge-nudge"].mode & 0o111
     path = tmp_path / "nudge"
-    path.write_text(file.text)
+    path.write_text(made["k8s-bridge-nudge"].text)
     subprocess.run(["sh", str(path)], check=True, timeout=1)
+    lua = LuaRuntime()
+    lua.execute("slurm = { SUCCESS = 0 }")
+    lua.execute(made["cli_filter.lua"].text)
+    assert lua.globals().slurm_cli_post_submit(0, 5, 4294967294.0) == 0
     assert not (tmp_path / "injected").exists()
+
+
+def test_steps_of_a_job_that_runs_nudge_nobody():
+    lua = LuaRuntime()
+    ran = []
+    lua.globals().slurm, lua.globals().ran = lua.table_from({"SUCCESS": 0}), ran.append
+    lua.execute("os = { execute = ran }")
+    lua.execute(files(mixing("batch"), nudge="http://b:1")["cli_filter.lua"].text)
+    lua.globals().slurm_cli_post_submit(0, 5, 0.0)
+    assert ran == []
+    lua.globals().slurm_cli_post_submit(0, 5, 4294967294.0)
+    assert len(ran) == 1
+    assert "http://b:1/nudge" in ran[0]
