@@ -19,6 +19,7 @@ from k8s_bridge.sandbox.controllers.quantity import parse
 from k8s_bridge.sandbox.world import World
 
 _EVERY = 0.25
+_LAST_LOOK = 2.0
 _CPU = "cpu"
 _MILLI = 1000
 
@@ -48,6 +49,7 @@ class Screen:
             self._live.start()
         try:
             yield
+            await self._bridge_is_done()
             await self._look()
         finally:
             looking.cancel()
@@ -58,6 +60,12 @@ class Screen:
         while True:
             await self._look()
             await asyncio.sleep(_EVERY)
+
+    async def _bridge_is_done(self) -> None:
+        """The bridge sees the end a moment after the world does: the last picture is one without leftovers."""
+        deadline = time.monotonic() + _LAST_LOOK
+        while time.monotonic() < deadline and await self._world.bridges[0].units():
+            await asyncio.sleep(_EVERY / 2)
 
     async def _look(self) -> None:
         units = await self._world.bridges[0].units() if self._world.bridges else []

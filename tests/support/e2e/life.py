@@ -50,14 +50,14 @@ async def test_people_can_see_where_a_job_stands(world: World):
 
     row = await unit(world, job_id, "Running")
     assert (row["queue"], row["partition"]) == (TEAM_A, BATCH)
+    await world.scancel(job_id)
     await world.until(
         lambda: any(
-            event["reason"] == "Released" and str(job_id) in event["message"]
+            event["reason"] == "JobOver" and str(job_id) in event["message"]
             for event in world.storage.list(EVENTS, namespace=NAMESPACE)
         ),
-        what="an event tells that it was released",
+        what="an event tells that it is over",
     )
-    await world.scancel(job_id)
 
 
 async def test_scancel_of_a_running_job_gives_everything_back(world: World):
