@@ -14,6 +14,8 @@ class Kind(StrEnum):
     """What a call is for."""
 
     MUTATION = "mutation"
+    TEXT = "text"
+    """A change of a job's comments and of nothing else."""
     READ = "read"
     """Of one object, by its name."""
     POLL = "poll"

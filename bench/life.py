@@ -102,6 +102,7 @@ def _calls(slurm: Calls, kube: Calls, jobs: int) -> dict[str, float]:
         "life.slurm_mutations_per_job": mutations,
         "life.slurm_read_backs_per_job": read_backs,
         "life.slurm_calls_per_job.mean": mutations + read_backs,
+        "life.slurm_texts_per_job": slurm.of(Kind.TEXT) / jobs,
         "life.slurm_polls": slurm.of(Kind.POLL),
         "life.kubernetes_mutations_per_job": kube.of(Kind.MUTATION) / jobs,
         "life.kubernetes_calls_per_job": kube.total / jobs,

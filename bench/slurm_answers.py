@@ -40,6 +40,11 @@ def is_idle(states: Iterable[str]) -> bool:
     return "IDLE" in words and not words & _NOT_IDLE
 
 
+def is_text(update: Mapping[str, Any]) -> bool:
+    """Whether an update of a job changes what people read and nothing else."""
+    return bool(update) and update.keys() <= {"comment", "admin_comment"}
+
+
 def releases(update: Mapping[str, Any]) -> bool:
     """Whether an update of a job ends its hold."""
     priority = update.get("priority")

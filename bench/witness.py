@@ -64,13 +64,12 @@ class Witness:
         """The bridge sent a request to slurmrestd."""
         kind, what = of_slurm(request)
         job_id = slurm_job(request)
-        kind = self._purpose(kind, job_id)
+        update = slurm_answers.document(request.body) if what == "POST job/{}" else {}
+        kind = Kind.TEXT if slurm_answers.is_text(update) else self._purpose(kind, job_id)
         self.slurm.add(kind, what)
-        if kind is not Kind.POLL:
+        if kind in (Kind.MUTATION, Kind.READ):
             self.slurm_calls[job_id or _number(request.path)] += 1
-        if not self._stamping or what != "POST job/{}" or job_id is None:
-            return
-        if slurm_answers.releases(slurm_answers.document(request.body)):
+        if job_id is not None and slurm_answers.releases(update):
             self.marks.stamp(job_id, Mark.RELEASED, request.received)
 
     def _purpose(self, kind: Kind, job_id: int | None) -> Kind:

@@ -73,6 +73,13 @@ def test_only_a_read_between_a_change_and_the_next_listing_is_a_read_back():
     assert witness.slurm_calls[7] == 3
 
 
+def test_a_text_is_counted_apart_and_a_hold_with_a_text_is_a_change():
+    witness = Witness()
+    for body in (b'{"comment": "a", "admin_comment": "a"}', b'{"hold": true, "comment": "a"}'):
+        witness.asked_slurm(request("POST", "/slurm/v0.0.42/job/7", body))
+    assert (witness.slurm.of(Kind.TEXT), witness.slurm.of(Kind.MUTATION), witness.slurm_calls[7]) == (1, 1, 1)
+
+
 def test_the_job_of_a_call():
     assert slurm_job(request("POST", "/slurm/v0.0.40/job/12")) == 12
     assert slurm_job(request("DELETE", "/slurm/v0.0.40/node/12")) is None
