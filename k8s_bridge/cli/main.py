@@ -8,6 +8,7 @@ from k8s_bridge.cli.crd import crd
 from k8s_bridge.cli.demo import demo
 from k8s_bridge.cli.explain import explain
 from k8s_bridge.cli.output import EXIT_HELP
+from k8s_bridge.cli.render import render
 from k8s_bridge.cli.run import make_run
 from k8s_bridge.cli.slurm_plugin import slurm_plugin
 from k8s_bridge.cli.top import top
@@ -31,6 +32,7 @@ main.add_command(make_run(slurm_bridge))
 main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)
+main.add_command(render)
 main.add_command(crd)
 main.add_command(slurm_plugin)
 

@@ -47,8 +47,8 @@ class Option:
     takes: Takes = Takes.VALUE
     fields: tuple[str, ...] = ()
     read: Callable[[str | None], Values] = words
-    effect: str = NO_EFFECT
-    """A format of the values, in the order of the fields."""
+    effect: str | Callable[..., str] = NO_EFFECT
+    """What the values do, for people: a format or a function of them, in the order of the fields."""
     carried: Carried = Carried.OVER
     spelled: Spelled = Spelled.ANYWHERE
     alias: str = ""
@@ -58,3 +58,7 @@ class Option:
     def key(self) -> str:
         """The name under which it is remembered who gave it."""
         return self.alias or self.name
+
+    def told(self, values: Values) -> str:
+        """The effect of these values."""
+        return self.effect.format(*values) if isinstance(self.effect, str) else self.effect(*values)

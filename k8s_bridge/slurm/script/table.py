@@ -5,9 +5,9 @@ Names are those of 24.11; an option that is not here is one of a plugin of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from k8s_bridge.slurm.script import values
+from k8s_bridge.slurm.script import values, wording
 from k8s_bridge.slurm.script.option import NO_EFFECT, Carried, Option, Spelled, Takes
 
 _NOT, _FLAG, _MAY = Carried.NOT, Takes.NOTHING, Takes.OPTIONAL
@@ -15,7 +15,7 @@ _V = Takes.VALUE
 
 _SHAPING = (
     Option("ntasks", "n", _V, ("ntasks",), values.positive, "{0} tasks", _NOT),
-    Option("nodes", "N", _V, ("nodes_set", "min_nodes", "max_nodes"), values.nodes, "{1} to {2} nodes", _NOT),
+    Option("nodes", "N", _V, ("nodes_set", "min_nodes", "max_nodes"), values.nodes, wording.nodes, _NOT),
     Option("cpus-per-task", "c", _V, ("cpus_per_task",), values.positive, "{0} CPUs for each task", _NOT),
     Option(
         "ntasks-per-node",
@@ -37,15 +37,15 @@ _SHAPING = (
         alias="ntasks-per-node",
     ),
     Option("mincpus", "", _V, ("mincpus",), values.positive, "at least {0} CPUs on each node", _NOT),
-    Option("mem", "", _V, ("mem",), values.memory, "{0} MiB for each node (0: all of it)"),
-    Option("mem-per-cpu", "", _V, ("mem_per_cpu",), values.memory, "{0} MiB for each CPU", _NOT),
+    Option("mem", "", _V, ("mem",), values.memory, wording.memory_of_node),
+    Option("mem-per-cpu", "", _V, ("mem_per_cpu",), values.memory, wording.memory_of_cpu, _NOT),
     Option("mem-per-gpu", "", _V, ("mem_per_gpu",), values.memory, "{0} MiB for each GPU", _NOT),
     Option("gpus", "G", _V, ("gpus",), values.words, "{0} GPUs for the whole job", _NOT),
     Option("gpus-per-node", "", _V, ("gpus_per_node",), values.words, "{0} GPUs for each node", _NOT),
     Option("gpus-per-task", "", _V, ("gpus_per_task",), values.words, "{0} GPUs for each task", _NOT),
     Option("gpus-per-socket", "", _V, ("gpus_per_socket",), values.words, "{0} GPUs a socket", _NOT),
     Option("cpus-per-gpu", "", _V, ("cpus_per_gpu",), values.positive, "{0} CPUs for each GPU", _NOT),
-    Option("gres", "", _V, ("gres",), values.gres, "{0} for each node", _NOT),
+    Option("gres", "", _V, ("gres",), values.gres, wording.gres, _NOT),
     Option("tres-per-task", "", _V, ("tres_per_task",), values.words, "{0} for each task", _NOT),
     Option("ntasks-per-gpu", "", _V, ("ntasks_per_gpu",), values.positive, "{0} tasks a GPU", _NOT),
     Option("ntasks-per-tres", "", _V, ("ntasks_per_tres",), values.positive, "{0} tasks a GPU", _NOT),
@@ -60,17 +60,17 @@ _SHAPING = (
         _V,
         ("extra_set", "sockets_per_node", "cores_per_socket", "threads_per_core"),
         values.sockets,
-        "sockets:cores:threads {1}:{2}:{3}",
+        wording.geometry,
         _NOT,
     ),
     Option("hint", "", _V, ("hint",), values.words, "binding for {0}", _NOT),
-    Option("exclusive", "", _MAY, ("shared",), values.sharing, "whole nodes (shared: {0})", _NOT),
+    Option("exclusive", "", _MAY, ("shared",), values.sharing, wording.sharing, _NOT),
     Option(
         "oversubscribe", "s", _FLAG, ("shared",), values.oversubscribed, "nothing: no node is shared", _NOT
     ),
     Option("overcommit", "O", _FLAG, ("overcommit",), values.flag, "tasks share CPUs", _NOT),
-    Option("time", "t", _V, ("time_limit",), values.minutes, "time limit {0} minutes (None: no limit)"),
-    Option("time-min", "", _V, ("time_min",), values.minutes, "time limit may shrink to {0} minutes"),
+    Option("time", "t", _V, ("time_limit",), values.minutes, wording.limit),
+    Option("time-min", "", _V, ("time_min",), values.minutes, wording.shortest),
 )
 _PLACING = (
     Option("array", "a", _V, ("array",), values.array, "array {0}"),
@@ -185,8 +185,3 @@ OPTIONS: tuple[Option, ...] = (*_SHAPING, *_PLACING, *_NAMING, *_PLAIN)
 BY_NAME = {option.name: option for option in OPTIONS}
 LONG = {option.name: option for option in OPTIONS if option.spelled is not Spelled.ENVIRONMENT}
 SHORT = {option.short: option for option in OPTIONS if option.short}
-
-
-def named(names: Iterable[str]) -> tuple[Option, ...]:
-    """The options of these names."""
-    return tuple(BY_NAME[name] for name in names)

@@ -150,7 +150,8 @@ def _per_gpu(demand: Demand, asks: list[_Ask], *, wanted: bool) -> tuple[Demand,
     gpus, rest = divmod(demand.tasks, demand.tasks_per_gpu)
     if rest:
         raise ScriptError("--ntasks has to be a multiple of --ntasks-per-gpu")
-    made = _Ask(name=_GPU, kind="", job=gpus, node=0, socket=0, task=0, cpus=0, total=gpus)
+    cpus = max((ask.cpus for ask in asks), default=0)
+    made = _Ask(name=_GPU, kind="", job=gpus, node=0, socket=0, task=0, cpus=cpus, total=gpus)
     return demand, [made, *(ask for ask in asks if ask.name != _GPU)]
 
 

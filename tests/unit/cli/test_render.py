@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from k8s_bridge.cli.output import Exit
+from k8s_bridge.cli.render import render
+from k8s_bridge.sandbox.slurm_fake import FakeSlurm
+
+PARTITION = {"partitionName": "mixing", "workloadPriorityClass": "normal"}
+SPEC = {
+    "slurmRestURL": "https://slurm.example:6820",
+    "localQueue": "main",
+    "partitionMappings": [PARTITION],
+    "slurmd": {"image": "slurmd:24.11", "confServer": "ctl:6817", "authSecretName": "auth"},
+}
+SCRIPT = """#!/bin/bash
+#SBATCH -J train -N2 -n4 --mem=4G  # two nodes
+#SBATCH --gres=gpu:2 --mail-type=END --x11-proxy=on
+srun ./train
+#SBATCH -N9
+"""
+
+
+class Desk:
+    """A folder with a document and a script, and the command that reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.document(SPEC)
+        self.script(SCRIPT)
+
+    def document(self, spec) -> None:
+        (self.folder / "mixing.yaml").write_text(yaml.safe_dump({**spec, "namespace": "jobs"}))
+
+    def script(self, text) -> None:
+        (self.folder / "job.sh").write_text(text)
+
+    def render(self, *args, target="job.sh", env=None, stdin=None):
+        where = str(self.folder / target) if target == "job.sh" else target
+        config = str(self.folder / "mixing.yaml")
+        return CliRunner().invoke(render, [where, "--config", config, *args], env=env, input=stdin)
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch) -> Desk:
+    for name in ("SBATCH_GRES", "SBATCH_TIMELIMIT"):
+        monkeypatch.delenv(name, raising=False)
+    return Desk(tmp_path)
+
+
+def pods(manifest):
+    jobs = [job["template"]["spec"] for job in manifest["spec"]["replicatedJobs"]]
+    return [
+        (job["completions"], job["template"]["spec"]["containers"][0]["resources"]["limits"]) for job in jobs
+    ]
+
+
+def test_a_script_becomes_its_jobset(desk):
+    result = desk.render()
+    assert result.exit_code == 0, result.output
+    manifest = yaml.safe_load(result.stdout)
+    assert manifest["metadata"]["name"] == "slurm-job-1"
+    assert manifest["metadata"]["namespace"] == "jobs"
+    assert manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "main"
+    ((count, limits),) = pods(manifest)
+    assert (count, limits["cpu"], limits["nvidia.com/gpu"]) == (2, "2", "2")
+
+
+def test_what_became_of_each_option_is_told_beside_the_manifest(desk):
+    result = desk.render("--", "-n6")
+    for text in ("4096 MiB on each node", "2 nodes", "--x11-proxy=on", "overridden", "command line"):
+        assert text in " ".join(result.stderr.split()), text
+    assert "2 pods with 3 tasks, 3 CPUs, 4096 MiB, 2 gpu" in result.stderr
+    assert "--nodes=9" not in result.stderr
+
+
+def test_the_story_alone(desk):
+    result = desk.render("--explain")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "2 nodes" in result.stderr
+
+
+def test_variables_and_the_command_line_count_as_for_sbatch(desk):
+    result = desk.render("-o", "json", "--job-id", "77", "--", "--gres=gpu:4", env={"SBATCH_TIMELIMIT": "10"})
+    manifest = json.loads(result.stdout)
+    assert manifest["metadata"]["name"] == "slurm-job-77"
+    ((_, limits),) = pods(manifest)
+    assert limits["nvidia.com/gpu"] == "4"
+    assert manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"] > 600
+
+
+def test_a_script_from_stdin(desk):
+    result = desk.render(target="-", stdin="#!/bin/sh\n#SBATCH -n3\n")
+    ((_, limits),) = pods(yaml.safe_load(result.stdout))
+    assert limits["cpu"] == "3"
+
+
+def test_a_refused_option_ends_it_with_the_reason(desk):
+    desk.script("#!/bin/sh\n#SBATCH --nodelist=n1\n")
+    result = desk.render()
+    assert result.exit_code == Exit.FAILED
+    assert result.stdout == ""
+    assert "refused for --nodelist: Nodes are made for the job; use --constraint." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("#!/bin/sh\n#SBATCH -n 0\n", "line 2: --ntasks: '0' is not a whole number"),
+        ("echo\n", "line 1: a script begins with #!"),
+        ("#!/bin/sh\n#SBATCH -p other\n", "partition other is not among the partitionMappings (mixing)"),
+    ],
+)
+def test_a_script_that_cannot_be_used_says_what_to_do(desk, script, says):
+    desk.script(script)
+    result = desk.render()
+    assert result.exit_code == Exit.USAGE
+    assert says in " ".join(result.stderr.split())
+
+
+def test_without_a_partition_the_only_one_is_meant_but_not_one_of_two(desk):
+    desk.document({**SPEC, "partitionMappings": [PARTITION, {**PARTITION, "partitionName": "b"}]})
+    result = desk.render()
+    assert result.exit_code == Exit.USAGE
+    assert "choose one with -p" in result.stderr
+    assert desk.render("--", "-p", "b").exit_code == 0
+
+
+def test_a_document_that_is_wrong_names_the_field(desk):
+    desk.document({**SPEC, "localQueue": None})
+    result = desk.render()
+    assert result.exit_code == Exit.USAGE
+    assert "localQueue" in result.stderr
+
+
+def test_a_file_that_is_not_there(desk):
+    result = desk.render(target="nosuch.sh")
+    assert result.exit_code == Exit.USAGE
+    assert "there is no file nosuch.sh" in result.stderr
+
+
+@pytest.fixture
+def slurm() -> Iterator[tuple[str, str, int]]:
+    """URL, token and the id of a held job of a Slurm that runs in a thread of its own."""
+    ready, end, loop = threading.Event(), asyncio.Event(), asyncio.new_event_loop()
+    found: list[tuple[str, str, int]] = []
+
+    async def serve() -> None:
+        async with await FakeSlurm.start() as fake:
+            job = {"hold": True, "tasks": 3, "current_working_directory": "/tmp", "environment": ["A=b"]}
+            headers = {"X-SLURM-USER-TOKEN": fake.token, "X-SLURM-USER-NAME": "root"}
+            async with httpx.AsyncClient(base_url=fake.rest_url, headers=headers) as client:
+                body = {"script": "#!/bin/sh\nsleep 9\n", "job": {**job, "partition": "all"}}
+                answer = (await client.post("/slurm/v0.0.42/job/submit", json=body)).json()
+            found.append((fake.rest_url, fake.token, answer["job_id"]))
+            ready.set()
+            await end.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(end.set)
+        thread.join()
+        loop.close()
+
+
+def at(desk, url, *, token) -> None:
+    (desk.folder / "token").write_text(token)
+    desk.document(
+        {
+            **SPEC,
+            "slurmRestURL": url,
+            "allowInsecureHTTP": True,
+            "slurmTokenFile": str(desk.folder / "token"),
+            "partitionMappings": [{**PARTITION, "partitionName": "all"}],
+        }
+    )
+
+
+def test_a_job_that_slurm_knows(desk, slurm):
+    url, token, job_id = slurm
+    at(desk, url, token=token)
+    result = desk.render(target=str(job_id))
+    assert result.exit_code == 0, result.output
+    manifest = yaml.safe_load(result.stdout)
+    assert manifest["metadata"]["name"] == f"slurm-job-{job_id}"
+    ((_, limits),) = pods(manifest)
+    assert limits["cpu"] == "3"
+
+
+def test_a_job_that_slurm_does_not_know_has_an_exit_code_of_its_own(desk, slurm):
+    url, token, _ = slurm
+    at(desk, url, token=token)
+    result = desk.render(target="4711")
+    assert result.exit_code == Exit.UNKNOWN_UNIT
+    assert "knows no job 4711" in result.stderr
+
+
+def test_options_do_not_go_with_a_job(desk):
+    result = desk.render("--", "-n2", target="12")
+    assert result.exit_code == Exit.USAGE
+    assert "a job has its own" in result.stderr
+
+
+def test_a_token_in_the_cluster_is_not_asked_for(desk):
+    desk.document({**SPEC, "slurmTokenSecretRef": {"name": "token", "key": "jwt"}})
+    result = desk.render(target="12")
+    assert result.exit_code == Exit.FAILED
+    assert "Secret jobs/token" in result.stderr
+    assert "--token-file" in result.stderr
