@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from k8s_bridge.slurm.jobset import render_jobset
+from k8s_bridge.slurm.jobset import metadata, render_jobset
 from k8s_bridge.slurm.jobset.policy import Policy, policy_of
 from k8s_bridge.slurm.jobset.resources import unmapped
 from k8s_bridge.slurm.layout import plan
-from k8s_bridge.slurm.layout.digest import digest
 from k8s_bridge.slurm.layout.types import Exclusive, Layout, NodeShape, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.policy import Policies, Route
@@ -28,7 +27,7 @@ class Planner:
             self.policy(Route(mapping=mapping, queue="", priority_class=""))
 
     def plan(self, job: Job, route: Route) -> tuple[Layout | Refusal, str]:
-        """The layout with its digest, or a refusal with an empty one."""
+        """The layout with the digest of what its JobSet is made from, or a refusal with an empty one."""
         mapping, spec = route.mapping, self._policies.mixing.spec
         shape, topology = mapping.node_shape, mapping.topology or spec.topology
         found = plan(
@@ -39,7 +38,9 @@ class Planner:
         )
         if isinstance(found, Layout):
             found = unmapped(found, slurmd=spec.slurmd) or found
-        return found, digest(found) if isinstance(found, Layout) else ""
+        if isinstance(found, Refusal):
+            return found, ""
+        return found, metadata.shape(found, policy=self.policy(route))
 
     def render(self, job: Job, route: Route) -> dict[str, Any]:
         """The manifest of the job's JobSet. Raises TemplateError, or Terminal for a refused job."""

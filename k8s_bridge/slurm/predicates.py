@@ -147,7 +147,7 @@ def denied(facts: Facts) -> bool:
 
 
 def resized(facts: Facts) -> bool:
-    """The user changed what the job needs after the JobSet was made."""
+    """What the job needs, or where and how it is to be asked for, changed after the JobSet was made."""
     unit = facts.unit
     shape = facts.annotations.get(naming.SHAPE, unit.shape)
     return bool(unit.shape) and shape != unit.shape

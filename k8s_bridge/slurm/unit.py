@@ -112,7 +112,7 @@ class Unit:
     partition: Partition | None = None
     layout: Layout | Refusal | None = None
     shape: str = ""
-    """Digest of `layout`; differs from the JobSet's when the user changed the job."""
+    """Digest of what a JobSet would be made from; another than its own when job or WorkloadMixing changed."""
     may_create: bool = True
     deletion: Deletion = Deletion.ALLOWED
     denied: Denial | None = None

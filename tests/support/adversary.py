@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import io
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -119,12 +120,15 @@ async def bridge(
     logger = configure(level="info", form=LogFormat.JSON, stream=stream, redactor=redactor)
     process = Process(settings, create, server=server, log=logger, redactor=redactor)
     stop = asyncio.Event()
+    thresholds = gc.get_threshold()
     task = asyncio.create_task(process.run(stop))
     try:
         yield process
     finally:
         stop.set()
         await task
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
 
 
 async def all_well(world: World, *job_ids: int, seconds: float = 30.0) -> None:

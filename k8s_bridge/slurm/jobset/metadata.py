@@ -45,13 +45,18 @@ def deadline(layout: Layout, *, policy: Policy) -> int | None:
     return None if layout.time_limit is None else layout.time_limit * _MINUTE + policy.deadline_slack
 
 
+def shape(layout: Layout, *, policy: Policy) -> str:
+    """What a JobSet was made for: while its job waits, another one means that it is of no use any more."""
+    return digest(layout) + policy.digest
+
+
 def first_annotations(job: Job, *, layout: Layout, policy: Policy) -> dict[str, str]:
     """The state at creation; later changes are merge patches of single annotations."""
     seconds = deadline(layout, policy=policy)
     return {
         naming.IDENTITY: f"{job.submit_time}.{job.restart_count}.{job.user_id}",
         naming.CONSTRAINTS: user_expression(job.features, job_id=job.job_id),
-        naming.SHAPE: digest(layout),
+        naming.SHAPE: shape(layout, policy=policy),
         naming.REQUEUES: "0",
         **({} if seconds is None else {naming.DEADLINE: str(seconds)}),
     }

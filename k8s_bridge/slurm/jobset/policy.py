@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.v1alpha1.partition import PartitionMapping
+from api.v1alpha1.partition import PartitionMapping, Topology
 from api.v1alpha1.slurmd import Slurmd
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.core.rendering import Template, compile_tree
@@ -38,6 +39,8 @@ class Policy:
     """Seconds that pods may live beyond the job's time limit: registering, starting, ending."""
     owners: tuple[Mapping[str, Any], ...] = ()
     """metadata.ownerReferences of the JobSet."""
+    digest: str = ""
+    """Changes with everything in the spec that a JobSet is made from: those that wait are made anew then."""
 
 
 def policy_of(
@@ -62,7 +65,19 @@ def policy_of(
         required_topology=topology.required_level,
         preferred_topology=topology.preferred_level,
         deadline_slack=int(waiting.total_seconds()) + _KILL_WAIT,
+        digest=_digest(spec.slurmd, partition, topology, (queue, priority_class)),
     )
+
+
+def _digest(slurmd: Slurmd, partition: PartitionMapping, topology: Topology, names: tuple[str, str]) -> str:
+    """Sixteen hex digits; a field that is new in a later version and not set changes nothing."""
+    made_of = (
+        slurmd.model_dump_json(exclude_defaults=True),
+        topology.model_dump_json(exclude_defaults=True),
+        partition.model_dump_json(include={"pod_template", "features"}, exclude_defaults=True),
+        *names,
+    )
+    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
 def compile_template(pod_template: Mapping[str, Any], *, slurmd: Slurmd) -> Template:

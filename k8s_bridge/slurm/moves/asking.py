@@ -79,6 +79,6 @@ def ask_anew(facts: Facts, now: float) -> Verdict:
         *delete_ghosts(facts),
         *delete_jobset(facts),
         reason="CapacityFailed" if facts.jobset_failed else "Resized",
-        text=facts.jobset_failed or "the job was changed; capacity is asked for anew",
+        text=facts.jobset_failed or "the job or the WorkloadMixing was changed; capacity is asked for anew",
         after=LOOK_AGAIN,
     )

@@ -1,0 +1,122 @@
+"""A WorkloadMixing that is edited, spoiled, deleted and made again while its jobs wait and run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from support.adversary import all_well, bridge, until
+
+from k8s_bridge.core import naming
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADMIXINGS
+from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
+from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
+
+pytestmark = pytest.mark.asyncio(loop_scope="function")
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as made, bridge(made):
+        yield made
+
+
+def edit(world: World, change: Callable[[dict[str, Any]], None]) -> None:
+    mixing = deepcopy(world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING))
+    change(mixing["spec"])
+    world.storage.update(WORKLOADMIXINGS, mixing)
+
+
+async def one_runs_one_waits(world: World) -> tuple[int, int]:
+    runs = await world.sbatch(JobRequest(ntasks=8, seconds=4))
+    await world.until_state(runs, "RUNNING")
+    waits = await world.sbatch(JobRequest(ntasks=2, seconds=0.2))
+    await world.until(lambda: world.workload(waits), what="the second is queued")
+    return runs, waits
+
+
+def jobset(world: World, job_id: int) -> dict[str, Any]:
+    (found,) = world.of_job(JOBSETS, job_id) or [{}]
+    return found
+
+
+def image(world: World, job_id: int) -> str:
+    found = jobset(world, job_id)
+    if not found:
+        return ""
+    pod = found["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    return str(pod["containers"][0]["image"])
+
+
+async def test_a_waiting_job_follows_the_spec_and_a_running_one_is_left_alone(world: World):
+    runs, waits = await one_runs_one_waits(world)
+
+    def change(spec: dict[str, Any]) -> None:
+        spec["slurmd"]["image"] = "slurmd:new"
+        spec["partitionMappings"][0] |= {"localQueue": TEAM_B, "workloadPriorityClass": HIGH}
+        spec["partitionMappings"][0]["podTemplate"] = {"metadata": {"labels": {"team": "b"}}}
+
+    edit(world, change)
+    await until(
+        lambda: image(world, waits) == "slurmd:new", what="the waiting job is asked for with the new image"
+    )
+    labels = jobset(world, waits)["metadata"]["labels"]
+    assert (labels[naming.QUEUE_NAME], labels[naming.PRIORITY_CLASS]) == (TEAM_B, HIGH)
+    assert image(world, runs) == "slurmd:sandbox"
+    await world.scancel(runs)
+    await world.until_state(waits, "COMPLETED")
+    await world.until_quiet()
+    assert world.jobs[runs].restarts == 0
+
+
+async def test_an_edit_that_changes_no_jobset_makes_none_anew(world: World):
+    runs, waits = await one_runs_one_waits(world)
+    before = jobset(world, waits)["metadata"]["uid"]
+    edit(world, lambda spec: spec.update(pollInterval="2s", slurmRequestTimeout="7s", startTimeout="5m"))
+    await all_well(world, runs, waits)
+    assert [span.uid for span in world.timeline.jobsets if span.job_id == waits] == [before]
+
+
+async def test_a_partition_that_is_taken_out_keeps_its_running_jobs_and_gives_the_rest_back(world: World):
+    runs, waits = await one_runs_one_waits(world)
+    mapping = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)["spec"]["partitionMappings"][0]
+    edit(world, lambda spec: spec["partitionMappings"].pop(0))
+    await until(lambda: not world.of_job(JOBSETS, waits), what="the waiting job's request is withdrawn")
+    await until(lambda: "batch is not managed" in world.jobs[waits].text, what="people are told")
+    assert world.jobs[runs].running
+    edit(world, lambda spec: spec["partitionMappings"].insert(0, mapping))
+    await all_well(world, runs, waits)
+    assert world.jobs[runs].restarts == 0
+
+
+async def test_a_spec_that_cannot_be_used_leaves_the_last_good_one_in_force(world: World):
+    runs, waits = await one_runs_one_waits(world)
+
+    def bad_template(spec: dict[str, Any]) -> None:
+        spec["partitionMappings"][0]["podTemplate"] = {"metadata": {"labels": {"x": "{{ oops"}}}
+
+    edit(world, bad_template)
+    await until(
+        lambda: "podTemplate.metadata.labels.x" in str(_ready(world)), what="Ready says where it is wrong"
+    )
+    await all_well(world, runs, waits)
+    edit(world, lambda spec: spec["partitionMappings"][0].pop("podTemplate"))
+    await until(lambda: _ready(world)["status"] == "True", what="Ready is True again")
+
+
+async def test_deleted_and_made_again_it_takes_over_what_it_left(world: World):
+    runs, waits = await one_runs_one_waits(world)
+    mixing = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)
+    world.delete(WORKLOADMIXINGS, MIXING)
+    metadata = {"namespace": NAMESPACE, "name": MIXING}
+    world.storage.create(WORKLOADMIXINGS, {"metadata": metadata, "spec": mixing["spec"]})
+    await all_well(world, runs, waits)
+    assert world.jobs[runs].restarts == 0
+
+
+def _ready(world: World) -> dict[str, Any]:
+    return world.mixing_condition("Ready") or {"status": ""}
