@@ -1,6 +1,7 @@
 """Which WorkloadMixings are in force: the last good revision of each, and what is wrong with a newer one.
 
-Every revision, first or reloaded, from the API or a file, passes here: the models' checks, then the gates.
+Every revision, first or reloaded, from the API or a file, passes here: the models' checks, then the gates and
+the templates.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from api.problems import InvalidWorkloadMixing, Problem
 from api.v1alpha1 import WorkloadMixing
-from k8s_bridge.runtime import gates
+from k8s_bridge.runtime import gates, templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Intake:
         except (OSError, UnicodeError) as error:
             problem = Problem(path="document", why=str(error), fix="make it readable")
             return self._refuse(name, (problem,))
-        problems = gates.problems(mixing, self._gates)
+        problems = (*gates.problems(mixing, self._gates), *templates.problems(mixing))
         if problems:
             return self._refuse(name, problems)
         return self._accept(name, mixing)

@@ -1,0 +1,30 @@
+"""Pod templates that cannot be compiled: found out at intake, so that no bridge ever meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from api.problems import Problem
+from api.v1alpha1 import WorkloadMixing
+from k8s_bridge.core.rendering import TemplateError, compile_tree
+
+
+def problems(mixing: WorkloadMixing) -> tuple[Problem, ...]:
+    """What is wrong, one problem a template; () when all compile."""
+    return tuple(_found(mixing))
+
+
+def _found(mixing: WorkloadMixing) -> Iterator[Problem]:
+    for index, partition in enumerate(mixing.spec.partition_mappings):
+        path = f"spec.partitionMappings[{index}].podTemplate"
+        try:
+            compile_tree(partition.pod_template)
+        except TemplateError as error:
+            why = str(error).removeprefix(f"{error.path}: ")
+            yield Problem(path=f"{path}.{error.path}", why=why, fix="correct the Jinja2 expression")
+    for index, claim in enumerate(mixing.spec.slurmd.resource_claims):
+        path = f"spec.slurmd.resourceClaims[{index}].resourceClaimTemplateName"
+        try:
+            compile_tree(claim.resource_claim_template_name)
+        except TemplateError as error:
+            yield Problem(path=path, why=str(error), fix="correct the Jinja2 expression")
