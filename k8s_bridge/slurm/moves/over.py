@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from k8s_bridge.core import naming
 from k8s_bridge.slurm import parking
-from k8s_bridge.slurm.effects import Effect, NodesDelete, NodesDrain
+from k8s_bridge.slurm.effects import Effect, NodesDelete, NodesDrain, SetText
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.moves.common import (
     LOOK_AGAIN,
@@ -15,6 +15,7 @@ from k8s_bridge.slurm.moves.common import (
     policy_of,
     verdict,
 )
+from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
 BUSY_GRACE = 1.0
@@ -70,4 +71,14 @@ def let_go(facts: Facts, now: float) -> Verdict:
     """Not for us (any more): whatever was made for it is taken away, the job is left alone."""
     if facts.unit.jobset is None and not facts.unit.nodes:
         return verdict()
-    return give_back(facts, now)
+    back = give_back(facts, now)
+    return verdict(*_let_go_text(facts), *back.effects, after=back.after)
+
+
+def _let_go_text(facts: Facts) -> tuple[Effect, ...]:
+    """A job that we hold and that has just left our partitions: nobody but an admin can release it now."""
+    job = facts.unit.job
+    if job is None or facts.unit.jobset is None or not (job.pending and job.held and facts.ours_by_text):
+        return ()
+    text = say("NotManaged", f"partition {job.partition} is not managed by Kueue any more; release the job")
+    return (SetText(job_id=job.job_id, text=text),) if text != job.admin_comment else ()
