@@ -28,6 +28,8 @@ PLACEHOLDERS: Mapping[str, str] = {
     "{slurm_url}": "base URL of slurmrestd",
     "{token_file}": "file with a token of root for slurmrestd",
 }
+_OPTIONS = "K8S_BRIDGE_"
+"""Our bridge takes options from such variables too: those of this shell are not part of the run."""
 _GRACE = 10.0
 
 
@@ -48,7 +50,8 @@ class Bridge:
         self.log = directory / "bridge.log"
         argv = expand(command, values={**values, "{directory}": str(directory)})
         path = f"{commands}:{os.environ['PATH']}" if commands else os.environ["PATH"]
-        env = {**os.environ, MARKER: str(directory), "PATH": path}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OPTIONS)}
+        env = {**kept, MARKER: str(directory), "PATH": path}
         self._process = Process.spawn("bridge", argv=argv, env=env, log=self.log)
         self._tree = psutil.Process(self._process.pid)
 
