@@ -54,6 +54,6 @@ end
 
 
 def _command(address: str) -> str:
-    """In a session of its own: what is left in a script's process group is killed with the script."""
+    """In a session of its own, so that whatever ends the caller's process group does not end it."""
     url = shlex.quote(f"{address.rstrip('/')}/nudge")
     return f"setsid curl --silent --max-time {SECONDS} --request POST {url} </dev/null >/dev/null 2>&1 &"

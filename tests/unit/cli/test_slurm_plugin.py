@@ -67,6 +67,12 @@ def test_it_writes_the_files_and_says_which(file, tmp_path):
     assert '["cpu"] = {}' in (out / "job_submit.lua").read_text()
 
 
+def test_help_documents_the_exit_codes_and_what_it_makes():
+    output = call("--help").output
+    assert "Exit codes:" in output
+    assert "job_submit.lua" in output
+
+
 def test_it_prints_when_asked_to(file, tmp_path):
     before = sorted(tmp_path.iterdir())
     result = call("--config", file, "--print", "--max-node-count", 77)
