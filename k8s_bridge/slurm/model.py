@@ -26,7 +26,9 @@ TERMINAL = frozenset(
     }
 )
 _NOT_OVER = frozenset({"COMPLETING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "PENDING"})
-_ACTIVE = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING"})
+_ACTIVE = frozenset(
+    {"RUNNING", "SUSPENDED", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING", COMPLETING}
+)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,12 +132,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def active(self) -> bool:
         """Holds nodes now: running, suspended, configuring or completing."""
-        return bool(self.states & _ACTIVE) or COMPLETING in self.states
+        return not self.states.isdisjoint(_ACTIVE)
 
     @property
     def terminal(self) -> bool:
         """Over for good: a final state without a flag that says it will run again or is not cleaned up."""
-        return bool(self.states & TERMINAL) and not self.states & _NOT_OVER
+        return not self.states.isdisjoint(TERMINAL) and self.states.isdisjoint(_NOT_OVER)
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -158,19 +160,21 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def usable(self) -> bool:
         """Registered, idle and willing: a job may start on it now."""
-        return "IDLE" in self.states and not self.states & _UNUSABLE
+        return "IDLE" in self.states and self.states.isdisjoint(_UNUSABLE)
 
     @property
     def occupied(self) -> bool:
         """Something runs on it."""
-        return bool(self.states & {"ALLOCATED", "MIXED"}) and "COMPLETING" not in self.states
+        return not self.states.isdisjoint(_OCCUPIED) and COMPLETING not in self.states
 
     @property
     def busy(self) -> bool:
         """Something runs or completes on it."""
-        return bool(self.states & {"ALLOCATED", "MIXED", "COMPLETING"})
+        return not self.states.isdisjoint(_BUSY)
 
 
+_OCCUPIED = frozenset({"ALLOCATED", "MIXED"})
+_BUSY = _OCCUPIED | {COMPLETING}
 _UNUSABLE = frozenset(
     {"DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "INVALID_REG", "COMPLETING", "UNKNOWN", "FUTURE"},
 )
