@@ -62,9 +62,9 @@ class Screen:
             await asyncio.sleep(_EVERY)
 
     async def _bridge_is_done(self) -> None:
-        """The bridge sees the end a moment after the world does: the last picture is one without leftovers."""
+        """Wait until the bridge has seen the end as well, so that the last picture has no leftovers."""
         deadline = time.monotonic() + _LAST_LOOK
-        while time.monotonic() < deadline and await self._world.bridges[0].units():
+        while time.monotonic() < deadline and await self._world.bridges[0].units():  # noqa: ASYNC110 - another process
             await asyncio.sleep(_EVERY / 2)
 
     async def _look(self) -> None:

@@ -14,12 +14,12 @@ from support.e2e.life import running, runs_again
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-AWAY = 1.5
+AWAY = 1.0
 
 
 async def jobs_in_every_stage(world: World) -> list[int]:
     """One that runs, one that waits for quota, one that has just been submitted."""
-    first = await world.sbatch(JobRequest(ntasks=6, seconds=2.5))
+    first = await world.sbatch(JobRequest(ntasks=6, seconds=2.0))
     await world.until_state(first, "RUNNING")
     second = await world.sbatch(JobRequest(ntasks=4, seconds=0.3))
     await world.until(lambda: world.workload(second), what="the second is queued")
