@@ -228,6 +228,14 @@ OPTIONS = tuple(
             "--distribution=plane=4 -n4",
             "--foo",
             "-d singleton",
+            "--mem-per-gpu=0",
+            "--cpus-per-gpu=2 --ntasks-per-gpu=4 -n2",
+            "--ntasks-per-tres=3 -n2",
+            "--nodes=0 -n7",
+            "--nodes=0 -n1",
+            "--ntasks-per-gpu=2 --gres=gpu:4 -N0",
+            "--hint=multithread --sockets-per-node=2",
+            "--mincpus=2 --mem-per-cpu=22 --cpus-per-gpu=3 -B2 --ntasks-per-gpu=2",
         ),
     )
 )
@@ -317,6 +325,10 @@ NAMED = tuple(
 """Features and nodes by name, which sbatch takes only where they exist: avx, ib and static[1-4]."""
 
 VARIABLES = (
+    lines("sleep 1\n", arguments="--gpus-per-node=3 -n6 --ntasks-per-tres=3", SBATCH_GRES="gpu:1"),
+    lines("sleep 1\n", arguments="--cpus-per-gpu=4 -n3", SBATCH_TRES_PER_TASK="gres/gpu:1,cpu=2"),
+    lines("sleep 1\n", arguments="-n3", SBATCH_TRES_PER_TASK="gres/gpu:1", SBATCH_GPUS_PER_TASK="1"),
+    lines("sleep 1\n", arguments="--gpus=1 --ntasks-per-gpu=3", SBATCH_TRES_PER_TASK="cpu=2"),
     lines("#SBATCH --gres=gpu:1\nsleep 1\n", SBATCH_GRES="gpu:2"),
     lines("#SBATCH --gres=gpu:1\nsleep 1\n", arguments="--gres=gpu:3", SBATCH_GRES="gpu:2"),
     lines("#SBATCH --mem=10\nsleep 1\n", SBATCH_MEM_PER_CPU="100"),
@@ -348,6 +360,8 @@ VARIABLES = (
 """Variables against the script and the command line."""
 
 COMPONENTS = (
+    lines("#SBATCH --hint=memory_bound\n#SBATCH hetjob\nsleep 1\n"),
+    lines("sleep 1\n", arguments="--nodes=0 : -n2"),
     lines("sleep 1\n", arguments="-n2 : -n3"),
     lines("#SBATCH -c2\nsleep 1\n", arguments="-n2 : -n3"),
     lines("#SBATCH -c2\n#SBATCH hetjob\n#SBATCH -c3\nsleep 1\n", arguments="-n2"),

@@ -143,10 +143,8 @@ def _estimated(demand: Demand, *, cpus_per_task: int) -> tuple[int, int]:
         return max(least, tasks // demand.tasks_per_node), most
     if cpus_per_task > 1:
         return max(least, tasks), most
-    if demand.tasks_per_core:
-        return max(least, 1), most
-    nodes = max(least, 1 if tasks else 0)
-    return nodes, max(nodes, most)
+    nodes = max(least, tasks == 1)
+    return nodes, most if demand.tasks_per_core else max(nodes, most)
 
 
 def _request(demand: Demand) -> str:

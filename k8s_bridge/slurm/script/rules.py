@@ -8,8 +8,9 @@ from k8s_bridge.slurm.script.errors import ScriptError
 from k8s_bridge.slurm.script.settings import Settings
 
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-_GEOMETRY = ("ntasks-per-core", "cores-per-socket", "sockets-per-node", "threads-per-core", "extra-node-info")
-_BESIDE_TASKS_PER_GPU = ("gpus-per-task", "gpus-per-socket", "ntasks-per-node")
+_GEOMETRY = ("ntasks-per-core", "threads-per-core", "extra-node-info")
+"""What --hint excludes. The last one forgets --sockets-per-node and --cores-per-socket with it."""
+_BESIDE_TASKS_PER_GPU = ("tres-per-task", "gpus-per-task", "gpus-per-socket", "ntasks-per-node")
 _NOT_PER_TASK = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
 _HINTS = {
     "compute_bound": {"threads_per_core": 1},
@@ -31,8 +32,7 @@ def _tasks_per_gpu(settings: Settings) -> None:
         return
     if all(_asked(settings, name) for name in names):
         _same_tasks_per_gpu(settings)
-    others = (*_BESIDE_TASKS_PER_GPU, *_tres_beside(settings))
-    other = next((name for name in others if _asked(settings, name)), "")
+    other = next((name for name in _BESIDE_TASKS_PER_GPU if _asked(settings, name)), "")
     if other:
         raise ScriptError(f"--ntasks-per-gpu and --{other} exclude each other")
 
@@ -41,11 +41,6 @@ def _same_tasks_per_gpu(settings: Settings) -> None:
     gpu, tres = settings.number("ntasks_per_gpu"), settings.number("ntasks_per_tres")
     if settings.typed("ntasks-per-gpu") == settings.typed("ntasks-per-tres") and gpu != tres:
         raise ScriptError("--ntasks-per-gpu and --ntasks-per-tres do not say the same")
-
-
-def _tres_beside(settings: Settings) -> tuple[str, ...]:
-    gpus_or_typed = settings.typed("tres-per-task") or "gres/gpu" in settings.text("tres_per_task")
-    return ("tres-per-task",) if gpus_or_typed else ()
 
 
 def _memory(settings: Settings) -> None:
@@ -99,6 +94,9 @@ def _join(settings: Settings, option: str, *, name: str, count: int) -> None:
     amount = _leading_number(text[place + len(name) + 1 :])
     if amount <= 0:
         raise ScriptError(f"--tres-per-task={name} needs a number")
+    both = settings.from_variable(option) and settings.from_variable("tres-per-task")
+    if both and amount != (settings.number("cpus_per_task") or 0):  # it compares with CPUs, whatever it is
+        raise ScriptError(f"variables give --{option} in two ways that do not agree")
     if option == "cpus-per-task":
         settings.put("cpus_per_task", amount)
 
@@ -116,17 +114,22 @@ def _cpus_per_gpu(settings: Settings) -> None:
         raise ScriptError("--cpus-per-gpu and --cpus-per-task exclude each other")
     if typed and settings.from_variable("cpus-per-gpu"):
         settings.reset("cpus-per-gpu")
+    elif variable and settings.typed("cpus-per-gpu"):
+        settings.reset("cpus-per-task")
+        items = settings.text("tres_per_task").split(",")
+        settings.put("tres_per_task", ",".join(item for item in items if not item.startswith("cpu")))
 
 
 def _hint(settings: Settings) -> None:
     if not settings.text("hint"):
         return
-    geometry = [name for name in _GEOMETRY if settings.typed(name) or settings.from_variable(name)]
-    if any(settings.typed(name) for name in geometry) or (settings.from_variable("hint") and geometry):
+    typed = any(settings.typed(name) for name in _GEOMETRY)
+    if typed or (settings.from_variable("hint") and any(settings.from_variable(n) for n in _GEOMETRY)):
         settings.reset("hint")
         return
-    for name in geometry:
-        settings.reset(name)
+    if settings.typed("hint"):
+        for name in _GEOMETRY:
+            settings.reset(name)
     for word in settings.text("hint").lower().split(","):
         if word not in _HINTS:
             raise ScriptError(f"--hint knows {', '.join(_HINTS)}, not {word!r}")

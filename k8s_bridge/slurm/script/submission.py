@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from k8s_bridge.slurm.layout.tres import requested_nodes
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.script import lines
 from k8s_bridge.slurm.script.demand import demand_of
 from k8s_bridge.slurm.script.errors import ScriptError
-from k8s_bridge.slurm.script.getopt import parse
+from k8s_bridge.slurm.script.getopt import Typed, parse
 from k8s_bridge.slurm.script.lines import Word
 from k8s_bridge.slurm.script.record import Identity, job_of, received
 from k8s_bridge.slurm.script.rules import settle
 from k8s_bridge.slurm.script.settings import Given, Origin, Settings
+from k8s_bridge.slurm.script.table import BY_NAME
 from k8s_bridge.slurm.script.tres import agree, tres_of
 
+_HOST_FILE = "SLURM_HOSTFILE"
 _COMMAND_LINE = "command line"
 
 
@@ -49,10 +52,13 @@ def read(
         command = typed[min(index, len(typed) - 1)]
         own = replace(identity, job_id=identity.job_id + index)
         found.append(_component(settings, words, environment=environment, command=command, identity=own))
+        if settings.text("hint"):  # sbatch leaves it in its environment, where the next component finds it
+            environment = {**environment, _HINT: settings.text("hint")}
     _check_foreign(script, settings)
     return _joined(found, identity=identity)
 
 
+_HINT = "SLURM_HINT"
 _EARLY = ("SBATCH_IGNORE_PBS",)
 
 
@@ -67,6 +73,7 @@ def _component(
     _apply(settings, words, says="is no option; values with blanks need quotes")
     settings.apply_environment(environment)
     _apply(settings, command, says="is no option of sbatch; the script is named before `--`")
+    _apply_host_file(settings, environment)
     settle(settings)
     tres = tres_of(settings)
     demand = received(agree(demand_of(settings), tres), tres)
@@ -80,6 +87,14 @@ def _apply(settings: Settings, words: Sequence[Word], *, says: str) -> None:
         settings.apply(typed, Origin.TYPED)
     if rest:
         raise ScriptError(f"{rest[0].text!r} {says}", where=rest[0].where)
+
+
+def _apply_host_file(settings: Settings, environment: Mapping[str, str]) -> None:
+    """A file with node names counts where no nodes are named."""
+    path = environment.get(_HOST_FILE)
+    if path and not settings.text("nodelist") and not settings.text("nodefile"):
+        typed = Typed(option=BY_NAME["nodefile"], name="nodefile", value=path, where=_HOST_FILE)
+        settings.apply(typed, Origin.VARIABLE)
 
 
 def _commands(arguments: Sequence[str]) -> list[tuple[Word, ...]]:
@@ -106,6 +121,8 @@ def _check_foreign(script: str, settings: Settings) -> None:
 def _joined(found: list[Component], *, identity: Identity) -> tuple[Component, ...]:
     if len(found) == 1:
         return tuple(found)
+    if not all(requested_nodes(component.job.tres_request) for component in found):
+        raise ScriptError("--nodes=0 cannot be asked for by a component of a het job")
     return tuple(
         replace(
             component,

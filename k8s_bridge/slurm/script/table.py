@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from k8s_bridge.slurm.script import values, wording
+from k8s_bridge.slurm.script import counts, values, wording
 from k8s_bridge.slurm.script.option import NO_EFFECT, Carried, Option, Spelled, Takes
 
 _NOT, _FLAG, _MAY = Carried.NOT, Takes.NOTHING, Takes.OPTIONAL
@@ -15,7 +15,7 @@ _V = Takes.VALUE
 
 _SHAPING = (
     Option("ntasks", "n", _V, ("ntasks",), values.positive, "{0} tasks", _NOT),
-    Option("nodes", "N", _V, ("nodes_set", "min_nodes", "max_nodes"), values.nodes, wording.nodes, _NOT),
+    Option("nodes", "N", _V, ("nodes_set", "min_nodes", "max_nodes"), counts.nodes, wording.nodes, _NOT),
     Option("cpus-per-task", "c", _V, ("cpus_per_task",), values.positive, "{0} CPUs for each task", _NOT),
     Option(
         "ntasks-per-node",
@@ -59,7 +59,7 @@ _SHAPING = (
         "B",
         _V,
         ("extra_set", "sockets_per_node", "cores_per_socket", "threads_per_core"),
-        values.sockets,
+        counts.sockets,
         wording.geometry,
         _NOT,
     ),
@@ -73,7 +73,7 @@ _SHAPING = (
     Option("time-min", "", _V, ("time_min",), values.minutes, wording.shortest),
 )
 _PLACING = (
-    Option("array", "a", _V, ("array",), values.array, "array {0}"),
+    Option("array", "a", _V, ("array",), counts.array, "array {0}"),
     Option("constraint", "C", _V, ("constraint",), values.words, "nodes with the features {0}", _NOT),
     Option("prefer", "", _V, ("prefer",), values.words, "a wish for the features {0}"),
     Option("nodelist", "w", _V, ("nodelist",), values.words, "the nodes {0}", _NOT),

@@ -10,19 +10,12 @@ import re
 
 Values = tuple[object, ...]
 
-_MAX_INT = 2**31 - 1
+MAX_INT = 2**31 - 1
 _INTEGER = re.compile(r"\s*([+-]?\d+)")
 _MEMORY = re.compile(r"\s*\+?(\d+)(?:([kKmMgGtT])[bB]?)?")
-_NODES = re.compile(r"\s*(\d+)([kK]?)([mM]?)\s*")
-_SIZE = re.compile(r"\s*(\d+)([kKmM]?)(?:-\d+[kKmM]?)?")
-_STEPPED = re.compile(r"(\d+)-(\d+):(\d+)")
-_COUNTS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
-_ARRAY = re.compile(r"(\d+(?:-\d+(?::[1-9]\d*)?)?(?:,\d+(?:-\d+(?::[1-9]\d*)?)?)*)(?:%(\d+))?")
 _TIME_RUNS = re.compile(r"\d+")
-_SCALES = {"": 1, "k": 2**10, "m": 2**20}
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
-_MOST_SIZES = 3
 _MOST_COLONS = 2
 _SHARING = {
     "exclusive": "none",
@@ -87,45 +80,11 @@ def switches(text: str | None) -> Values:
     return positive((text or "").partition("@")[0])
 
 
-def nodes(text: str | None) -> Values:
-    """N, MIN-MAX or a list such as 1,4,8 and 2-16:2: (given, least, most)."""
-    given = text or ""
-    if "," in given or ":" in given:
-        return (True, *_listed_nodes(given))
-    low_text, dash, high_text = given.partition("-")
-    low = 1 if dash and not low_text.strip() else _node_number(low_text, whole=given)
-    high = _node_number(high_text, whole=given) if dash else low
-    return (True, low, _ordered(low, high, whole=given))
-
-
-def array(text: str | None) -> Values:
-    """Task ids such as 1-10, 0-6:2 or 1,5,9, with %LIMIT perhaps; a limit of 0 is none."""
-    if not text:
-        return ("",)
-    match = _ARRAY.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a list of task ids, such as 1-10, 0-6:2 or 1,5,9%2")
-    ids, limit = match.group(1), int(match.group(2) or 0)
-    for item in ids.split(","):
-        low, _, high = item.partition(":")[0].partition("-")
-        if int(high or low) < int(low):
-            raise ValueError(f"{ids!r}: the end is below the beginning")
-    return (f"{ids}%{limit}" if limit else ids,)
-
-
 def killing(text: str | None) -> Values:
     """The value of --no-kill."""
     if (text or "set").lower() not in {"set", "off", "no"}:
         raise ValueError(f"{text!r} is not one of set, off")
     return ()
-
-
-def sockets(text: str | None) -> Values:
-    """SOCKETS[:CORES[:THREADS]], each may be * or empty: (given, sockets, cores, threads)."""
-    parts = (text or "").split(":")
-    if len(parts) > _MOST_SIZES:
-        raise ValueError(f"{text!r} is not SOCKETS[:CORES[:THREADS]]")
-    return (True, *(_size(part) for part in (*parts, "", "")[:_MOST_SIZES]))
 
 
 def gres(text: str | None) -> Values:
@@ -168,7 +127,7 @@ def _whole(text: str | None, *, least: int) -> int:
     number = int(match.group(1)) if match else -1
     if number < least:
         raise ValueError(f"{text!r} is not a whole number from {least} on")
-    if number >= _MAX_INT:
+    if number >= MAX_INT:
         raise ValueError(f"{number} is too large")
     return number
 
@@ -192,47 +151,3 @@ def _seconds(text: str) -> int:
 
 def _clock(numbers: list[int], scales: tuple[int, ...]) -> int:
     return sum(number * scale for number, scale in zip(numbers, scales, strict=False))
-
-
-def _node_number(text: str, *, whole: str) -> int:
-    match = _NODES.fullmatch(text)
-    number = -1 if match is None else int(match.group(1)) * _scale(match.group(2)) * _scale(match.group(3))
-    if not 0 <= number <= _MAX_INT:
-        raise ValueError(f"{whole!r} is not a number of nodes, such as 4, 2-4 or 1k")
-    return number
-
-
-def _listed_nodes(text: str) -> tuple[int, int]:
-    """Of counts such as 1,4,8-9, or alone LOW-HIGH:STEP, where sbatch leaves HIGH itself out."""
-    stepped = _STEPPED.fullmatch(text)
-    if stepped:
-        low, high, step = map(int, stepped.groups())
-        counts = range(low, high, step or 1)
-        if low < high and step:
-            return counts[0], counts[-1]
-    if stepped or not _COUNTS.fullmatch(text):
-        raise ValueError(f"{text!r} is not a list of node counts, such as 1,4,8 or 2-16:2")
-    found: list[int] = []
-    for item in text.split(","):
-        low_text, _, high_text = item.partition("-")
-        found += (int(low_text), _ordered(int(low_text), int(high_text or low_text), whole=text))
-    return min(found), max(found)
-
-
-def _ordered(low: int, high: int, *, whole: str) -> int:
-    if high != 0 and high < low:
-        raise ValueError(f"{whole!r}: the end is below the beginning")
-    return high
-
-
-def _size(text: str) -> int | None:
-    if text in {"", "*"}:
-        return None
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a number of sockets, cores or threads")
-    return int(match.group(1)) * _scale(match.group(2))
-
-
-def _scale(unit: str) -> int:
-    return _SCALES[unit.lower()]

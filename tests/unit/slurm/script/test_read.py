@@ -173,3 +173,13 @@ def test_lines_for_another_batch_system_are_not_guessed_at():
         read(script, environment={}, arguments=(), identity=ME)
     (component,) = read(script, environment={}, arguments=("--ignore-pbs",), identity=ME)
     assert component.job.node_count == 1
+
+
+def test_a_file_of_host_names_counts_where_no_nodes_are_named():
+    assert job(environment={"SLURM_HOSTFILE": "hosts"}).required_nodes == "hosts"
+    assert job("-w n1", environment={"SLURM_HOSTFILE": "hosts"}).required_nodes == "n1"
+
+
+def test_a_hint_goes_on_to_the_next_component_as_sbatch_leaves_it_in_its_environment():
+    first, second = jobs("--hint=memory_bound\nhetjob")
+    assert (first.threads_per_core, second.threads_per_core) == (1, 1)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from k8s_bridge.slurm.script import values
+from k8s_bridge.slurm.script import counts, values
 
 
 @pytest.mark.parametrize(
@@ -63,26 +63,26 @@ def test_what_is_no_time(text):
     ],
 )
 def test_nodes(text, least, most):
-    assert values.nodes(text) == (True, least, most)
+    assert counts.nodes(text) == (True, least, most)
 
 
 @pytest.mark.parametrize("text", ["", "x", "2-1", "2-", "3,5-9:2", "2-2:1", "2-9:0", "5000m"])
 def test_what_is_no_number_of_nodes(text):
     with pytest.raises(ValueError, match=r"number of nodes|below|list of node counts"):
-        values.nodes(text)
+        counts.nodes(text)
 
 
 @pytest.mark.parametrize(
     ("text", "kept"), [("1-10", "1-10"), ("0-6:2%3", "0-6:2%3"), ("1,5%0", "1,5"), ("", "")]
 )
 def test_arrays(text, kept):
-    assert values.array(text) == (kept,)
+    assert counts.array(text) == (kept,)
 
 
 @pytest.mark.parametrize("text", ["x", "3-1", "1-", "1%", "1-3:0", "1%2,3"])
 def test_what_is_no_array(text):
     with pytest.raises(ValueError, match=r"task ids|below"):
-        values.array(text)
+        counts.array(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "", "4.0", "2147483647", "4 "])
@@ -92,10 +92,10 @@ def test_counts_are_whole_numbers_above_zero(text):
 
 
 def test_sockets_cores_and_threads_can_be_left_open():
-    assert values.sockets("2:*:1") == (True, 2, None, 1)
-    assert values.sockets("2-4") == (True, 2, None, None)
+    assert counts.sockets("2:*:1") == (True, 2, None, 1)
+    assert counts.sockets("2-4") == (True, 2, None, None)
     with pytest.raises(ValueError, match="SOCKETS"):
-        values.sockets("1:2:3:4")
+        counts.sockets("1:2:3:4")
 
 
 def test_gres_is_spelled_as_the_record_spells_it():
