@@ -29,6 +29,7 @@ number.
 """
 
 _KINDS: dict[int, Kind | str] = {
+    11: Kind.RETRY,  # EAGAIN: the scheduler has the job just now
     1000: Kind.RETRY,  # unexpected message: slurmctld went away meanwhile
     1001: Kind.RETRY,
     1002: Kind.RETRY,
