@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +17,16 @@ from weakref import WeakSet
 
 import httpx
 
-from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.core.errors import Conflict, Retry, Terminal
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.errors import error_of
 from k8s_bridge.kube.lines import LineSplitter
 from k8s_bridge.kube.observe import Observer
 
+MayWrite = Callable[[], bool]
+"""Whether this instance may change anything at this very moment."""
+
+_READS = ("GET", "LIST", "WATCH")
 _ERROR_FROM = 300
 _UNAUTHORIZED = 401
 
@@ -184,8 +188,9 @@ class Stream:
 class Http:
     """Verbs on kept connections, each watch on a connection of its own."""
 
-    def __init__(self, server: ApiServer, *, limits: Limits, observer: Observer) -> None:
+    def __init__(self, server: ApiServer, *, limits: Limits, observer: Observer, may_write: MayWrite) -> None:
         self._limits = limits
+        self._may_write = may_write
         pool = httpx.Limits(max_connections=limits.connections, keepalive_expiry=30.0)
         self._verbs = Channel(server, limits=limits, pool=pool, observer=observer)
         # no connection is kept, so that a watch always opens its own and can be ended by closing it
@@ -223,6 +228,8 @@ class Http:
         await self._watches.aclose()
 
     async def _send(self, call: Call) -> bytes:
+        if call.method not in _READS and not self._may_write():
+            raise Conflict(f"{call}: not sent, this instance may not write now")
         started = time.monotonic()
         code, size = 0, 0
         try:

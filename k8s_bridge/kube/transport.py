@@ -19,7 +19,7 @@ from k8s_bridge.core.errors import Missing
 from k8s_bridge.kube import paths
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.errors import Gone
-from k8s_bridge.kube.http import Call, Http, Limits, Stream
+from k8s_bridge.kube.http import Call, Http, Limits, MayWrite, Stream
 from k8s_bridge.kube.observe import Observer
 from k8s_bridge.kube.wire import Codec, Malformed, Page, WatchEvent
 
@@ -62,14 +62,22 @@ class Watch(Generic[T]):
 
 
 class KubeClient:
-    """A client of one API server. Close it with `aclose`, or use it as an async context manager."""
+    """A client of one API server. Close it with `aclose`, or use it as an async context manager.
+
+    `may_write` is asked before each single change is sent: Conflict when the lease is over.
+    """
 
     def __init__(
-        self, server: ApiServer, *, limits: Limits | None = None, observer: Observer | None = None
+        self,
+        server: ApiServer,
+        *,
+        limits: Limits | None = None,
+        observer: Observer | None = None,
+        may_write: MayWrite = lambda: True,
     ) -> None:
         self.server = server
         self.observer = observer or Observer()
-        self._http = Http(server, limits=limits or Limits(), observer=self.observer)
+        self._http = Http(server, limits=limits or Limits(), observer=self.observer, may_write=may_write)
         self._codecs: dict[type[Object], Codec[Any]] = {}
 
     async def __aenter__(self) -> Self:

@@ -52,7 +52,7 @@ class Process:
         self._log = log
         identity = f"{socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}"
         self._metrics = Metrics(self._may_write)
-        self._client = KubeClient(server, observer=self._metrics.kube)
+        self._client = KubeClient(server, observer=self._metrics.kube, may_write=self._may_write)
         self._lease_client = KubeClient(server, limits=LIMITS, observer=self._metrics.kube)
         self._lease = LeaderLease(
             self._lease_client,

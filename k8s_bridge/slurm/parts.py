@@ -117,6 +117,7 @@ class Parts:
             controller=self._controller,
             health=self._health.now,
             ping=lambda: self._health.ping,
+            may_write=services.may_write,
             clock=time.time,
         )
         tables.subscribe(self._queue.add)

@@ -44,8 +44,10 @@ class Reporter:
         controller: SlurmController,
         health: Callable[[], SlurmHealth],
         ping: Callable[[], Ping | None],
+        may_write: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
+        self._may_write = may_write
         self._status = status
         self._events = events
         self._tables = tables
@@ -91,7 +93,8 @@ class Reporter:
             not_in_force=self._policies.not_in_force(),
         )
         self._status.report(found, self._fields())
-        await self._tell(found)
+        if self._may_write():
+            await self._tell(found)
 
     async def _tell(self, found: tuple[Finding, ...]) -> None:
         for finding in found:

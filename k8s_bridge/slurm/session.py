@@ -55,7 +55,12 @@ class Session:
         while not self._stopping.is_set():
             try:
                 endpoint = await credentials.endpoint()
-                return SlurmClient(endpoint, token=credentials.token(), on_call=self._count)
+                return SlurmClient(
+                    endpoint,
+                    token=credentials.token(),
+                    on_call=self._count,
+                    may_write=self._services.may_write,
+                )
             except BridgeError as error:
                 self._status.report(HealthWatch.unreachable(error), {})
                 self._services.log.warning("slurm_not_connected", workloadmixing=self._name, why=str(error))

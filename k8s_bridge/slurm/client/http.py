@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import httpx
 
-from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.core.errors import Conflict, Retry, Terminal
 from k8s_bridge.slurm.client.config import SlurmEndpoint
 from k8s_bridge.slurm.client.gate import Gate, Urgency
 from k8s_bridge.slurm.client.tls import verification
@@ -98,6 +98,15 @@ OnCall = Callable[[str, str, int, float, int], None]
 """(method, path template, status code or 0, seconds, bytes)"""
 
 
+MayWrite = Callable[[], bool]
+"""Whether this instance may change anything at this very moment."""
+
+
+def always() -> bool:
+    """Nobody else writes."""
+    return True
+
+
 def ignore(_method: str, _template: str, _code: int, _seconds: float, _size: int) -> None:
     """Nobody counts."""
 
@@ -105,8 +114,11 @@ def ignore(_method: str, _template: str, _code: int, _seconds: float, _size: int
 class Http:
     """Requests to one slurmrestd."""
 
-    def __init__(self, endpoint: SlurmEndpoint, *, token: TokenSource, on_call: OnCall) -> None:
+    def __init__(
+        self, endpoint: SlurmEndpoint, *, token: TokenSource, on_call: OnCall, may_write: MayWrite
+    ) -> None:
         self._endpoint = endpoint
+        self._may_write = may_write
         self._token = token
         self._on_call = on_call
         self._gate = Gate(slots=CONNECTIONS, rate=endpoint.requests_per_second)
@@ -156,6 +168,7 @@ class Http:
 
     async def _once(self, call: Call, version: str, sink: S) -> tuple[S, Answer]:
         async with self._gate.slot(call.urgency):
+            self._fence(call)
             started = time.monotonic()
             status = size = 0
             body = Body(self._endpoint.max_object)
@@ -170,6 +183,11 @@ class Http:
             finally:
                 self._on_call(call.method, call.template, status, time.monotonic() - started, size)
         return sink, Answer(status=status, body=body.whole())
+
+    def _fence(self, call: Call) -> None:
+        """Asked as late as can be: a call may have waited for its turn, or its process may have slept."""
+        if call.method != "GET" and not self._may_write():
+            raise Conflict(f"{call}: not sent, this instance may not write now")
 
     def _check(self, call: Call, *, size: int) -> None:
         if size > self._endpoint.max_body:

@@ -10,8 +10,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
-from k8s_bridge.core.errors import Missing, Retry, Terminal
+from k8s_bridge.core.errors import Conflict, Missing, Retry, Terminal
 from k8s_bridge.slurm.client.config import SlurmEndpoint
+from k8s_bridge.slurm.client.http import MayWrite
 from k8s_bridge.slurm.client.token import TokenSource
 from k8s_bridge.slurm.client.update import NodeState
 from k8s_bridge.slurm.model import Node
@@ -21,8 +22,14 @@ class Scontrol:
     """Runs scontrol as the token's user. `node` reads one node by REST."""
 
     def __init__(
-        self, endpoint: SlurmEndpoint, *, token: TokenSource, node: Callable[[str], Awaitable[Node]]
+        self,
+        endpoint: SlurmEndpoint,
+        *,
+        token: TokenSource,
+        node: Callable[[str], Awaitable[Node]],
+        may_write: MayWrite,
     ) -> None:
+        self._may_write = may_write
         self._endpoint = endpoint
         self._token = token
         self._node = node
@@ -59,6 +66,8 @@ class Scontrol:
         return state is not NodeState.RESUME or not node.states.isdisjoint({"DOWN", "DRAIN"})
 
     async def _run(self, *arguments: str) -> tuple[int, str]:
+        if not self._may_write():
+            raise Conflict(f"scontrol {arguments[0]}: not run, this instance may not write now")
         try:
             process = await asyncio.create_subprocess_exec(
                 self._endpoint.scontrol,

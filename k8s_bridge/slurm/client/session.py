@@ -12,7 +12,7 @@ from k8s_bridge.core.errors import BridgeError, Terminal
 from k8s_bridge.slurm.client import errors
 from k8s_bridge.slurm.client.config import SlurmEndpoint
 from k8s_bridge.slurm.client.gate import Urgency
-from k8s_bridge.slurm.client.http import Call, Http, OnCall
+from k8s_bridge.slurm.client.http import Call, Http, MayWrite, OnCall, always
 from k8s_bridge.slurm.client.items import Small
 from k8s_bridge.slurm.client.ping import ping_of
 from k8s_bridge.slurm.client.token import TokenSource
@@ -66,11 +66,12 @@ class Session:
         *,
         token: TokenSource,
         on_call: OnCall,
+        may_write: MayWrite = always,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.endpoint = endpoint
         self.token = token
-        self._http = Http(endpoint, token=token, on_call=on_call)
+        self._http = Http(endpoint, token=token, on_call=on_call, may_write=may_write)
         self._now = now
         self._api: Api | None = None
         self._negotiating = asyncio.Lock()

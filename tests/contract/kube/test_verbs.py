@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from api.views import JobSet
 from k8s_bridge.core.effects import Apply, Delete, Patch
 from k8s_bridge.core.errors import Conflict, Missing, Retry, Terminal
+from k8s_bridge.kube.apiserver import ApiServer
+from k8s_bridge.kube.credentials import StaticToken
 from k8s_bridge.kube.errors import AlreadyExists, Gone
+from k8s_bridge.kube.transport import KubeClient
 from tests.contract.http_server import answer
 from tests.contract.kube.shapes import JOBSET, JOBSETS, ref, status
 
@@ -101,3 +105,19 @@ async def test_the_wait_may_come_from_the_status(server, client):
     with pytest.raises(Retry) as caught:
         await client.create(ref(), manifest={})
     assert caught.value.after == 3.0
+
+
+async def test_an_instance_whose_lease_is_over_sends_no_change_but_reads_on(server):
+    address = ApiServer(base_url=server.url, credentials=StaticToken("secret"))
+    server.on("GET", JOBSET, answer(200, {"metadata": {"name": "slurm-job-7"}}))
+    async with KubeClient(address, may_write=lambda: False) as client:
+        for write in (
+            client.create(ref(), manifest={}),
+            client.patch(Patch(ref=ref(), patch={})),
+            client.apply(Apply(ref=ref(), manifest={})),
+            client.delete(Delete(ref=ref())),
+        ):
+            with pytest.raises(Conflict, match="may not write now"):
+                await write
+        await client.get(JobSet, name="slurm-job-7", namespace="ns")
+    assert [request.method for request in server.requests] == ["GET"]

@@ -1,0 +1,43 @@
+"""Two replicas, the leader frozen in the middle of its work: the other finishes, the sleeper writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from support.adversary import all_well
+
+from k8s_bridge.sandbox.apiserver.kinds import EVENTS
+from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
+from k8s_bridge.sandbox.world.config import NAMESPACE
+
+AWAKE_SECONDS = 3.0
+
+
+@pytest.mark.slow
+async def test_a_leader_that_was_frozen_wakes_up_as_a_standby(tmp_path: Path):
+    async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as world:
+        leader = await world.bridge("one", election="lease")
+        first = await world.sbatch(JobRequest(seconds=60))
+        await world.until_state(first, "RUNNING")
+        await world.bridge("two", election="lease")
+        jobs = [await world.sbatch(JobRequest(nodes="2", seconds=0.3)) for _ in range(3)]
+        await world.until(lambda: world.workload(jobs[0]), what="the leader has begun")
+        leader.freeze()
+        await world.scancel(first)
+        for job in jobs:
+            await world.until_state(job, "COMPLETED", seconds=40)
+        await world.until_quiet(seconds=20)
+        requests, events = (
+            len(world.slurm.slurm.requests),
+            len(world.storage.list(EVENTS, namespace=NAMESPACE)),
+        )
+        leader.thaw()
+        await asyncio.sleep(AWAKE_SECONDS)
+        since = world.slurm.slurm.requests[requests:]
+        assert [request for request in since if not request.startswith("GET")] == []
+        assert len(world.storage.list(EVENTS, namespace=NAMESPACE)) == events
+        last = await world.sbatch(JobRequest(seconds=0.2))
+        await all_well(world, *jobs, last)
+    assert {world.jobs[job].restarts for job in jobs} == {0}
