@@ -8,13 +8,14 @@ import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from k8s_bridge.sandbox.slurm_real.config import GPU_DEVICES
 from k8s_bridge.sandbox.slurm_real.rootfs import folder as slurm_folder
 from testbed import programs
+from testbed.places import SYSTEM
 from testbed.shell import say
 
 PAUSE = "testbed.local/pause:1"
@@ -38,25 +39,39 @@ _EPOCH = "2024-01-01T00:00:00Z"
 
 
 def build() -> None:
-    """Make the archives that are missing; the first ones in order are those that others wait for."""
-    folder = programs.folder() / "images"
-    folder.mkdir(exist_ok=True)
-    for number, (name, user, command) in enumerate(_IMAGES):
-        archive = folder / f"{number}-{name.rpartition('/')[2].partition(':')[0]}.tar"
+    """Make the archives that are missing."""
+    for name, (user, command) in _IMAGES.items():
+        archive = _archive_of(name)
         if not archive.exists():
             say(f"making the image {name}")
+            archive.parent.mkdir(exist_ok=True)
             partial = archive.with_suffix(".partial")
             _write(partial, name=name, user=user, command=command)
             partial.rename(archive)
 
 
-_IMAGES: Sequence[tuple[str, str, Sequence[str]]] = (
-    (PAUSE, "", ("/bin/sleep", "infinity")),
-    (KUEUE, _NOBODY, ("/manager",)),
-    (JOBSET, _NOBODY, ("/manager",)),
-    (BUSYBOX, "", ("/bin/sh",)),
-    (SLURMD, "", ("/bin/bash",)),
-)
+def archives(node: int) -> list[Path]:
+    """The archives that a node needs."""
+    names = (PAUSE, KUEUE, JOBSET) if node == SYSTEM else (PAUSE, BUSYBOX, SLURMD)
+    return [_archive_of(name) for name in names]
+
+
+_IMAGES: Mapping[str, tuple[str, Sequence[str]]] = {
+    PAUSE: ("", ("/bin/sleep", "infinity")),
+    KUEUE: (_NOBODY, ("/manager",)),
+    JOBSET: (_NOBODY, ("/manager",)),
+    BUSYBOX: ("", ("/bin/sh",)),
+    SLURMD: ("", ("/bin/bash",)),
+}
+"""User and command of each."""
+
+
+def _archive_of(name: str) -> Path:
+    return programs.folder() / "images" / f"{_short(name)}.tar"
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2].partition(":")[0]
 
 
 def _write(archive: Path, *, name: str, user: str, command: Sequence[str]) -> None:
@@ -74,7 +89,7 @@ def _fill(tar: tarfile.TarFile, name: str) -> None:
         for number in range(GPU_DEVICES):
             tar.addfile(tarfile.TarInfo(f"srv/dev/nvidia{number}"))
     elif name in (KUEUE, JOBSET):
-        tar.add(programs.binaries() / name.rpartition("/")[2].partition(":")[0], arcname="manager")
+        tar.add(programs.binaries() / _short(name), arcname="manager")
     else:
         tar.add(shutil.which("busybox") or "/bin/busybox", arcname="bin/busybox")
         for applet in ("sh", "sleep"):

@@ -25,10 +25,10 @@ def delete() -> None:
 
 
 def _node(node: int) -> None:
-    name = node_netns(node)
+    name, link = node_netns(node), f"node{node}"
     _namespace(name)
-    _ip(NAME, "link", "add", f"node{node}", "master", _FABRIC, "type", "veth", "peer", "eth0", "netns", name)
-    _ip(NAME, "link", "set", f"node{node}", "up")
+    _ip(NAME, "link", "add", link, "master", _FABRIC, "type", "veth", "peer", "eth0", "netns", name)
+    _ip(NAME, "link", "set", link, "up")
     _up(name, "eth0", node_address(node))
     _ip(name, "route", "add", "default", "via", CONTROL)
     for other in NODES:

@@ -10,12 +10,10 @@ mount -t tmpfs tmpfs /run
 mkdir /run/netns
 mount --bind "$PLACE/cpu" /sys/devices/system/cpu
 mount --bind "$PLACE/none" /sys/devices/system/node
-load() { for image in "$@"; do ctr --namespace k8s.io images import "$image" >/dev/null; done; }
 
 containerd --config "$PLACE/containerd.toml" >"$LOG-containerd.log" 2>&1 &
 until ctr version >/dev/null 2>&1; do sleep 0.1; done
-load "$IMAGES"/[0-2]-*.tar
-load "$IMAGES"/[3-9]-*.tar &
+for image in $IMAGES; do ctr --namespace k8s.io images import "$image" >/dev/null; done
 "$BIN/kube-proxy" $PROXY_OPTIONS >"$LOG-kube-proxy.log" 2>&1 &
 "$BIN/kubelet" --config="$PLACE/kubelet.json" --kubeconfig="$KUBECONFIG" --root-dir="$PLACE/kubelet" \
   --cert-dir="$PLACE/pki" --container-runtime-endpoint=unix:///run/containerd/containerd.sock \

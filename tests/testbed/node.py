@@ -9,15 +9,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from testbed import programs
+from testbed import images, programs
 from testbed.control import proxy_options
-from testbed.images import PAUSE
-from testbed.places import HERE, KUBECONFIG, LOGS, NAME, RUN, node_address, node_name, node_netns, node_pods
+from testbed.places import (
+    HERE,
+    KUBECONFIG,
+    LOGS,
+    NAME,
+    RUN,
+    SYSTEM,
+    node_address,
+    node_name,
+    node_netns,
+    node_pods,
+)
 from testbed.shell import daemon
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _CPUS = 16
 """More than the machine has, so that requests of the scenarios fit; nothing enforces that they are used."""
+_ALONE = {"key": "testbed", "value": "system", "effect": "NoSchedule"}
 _BOOT = HERE / "node-boot.sh"
 
 
@@ -36,7 +47,7 @@ def start(number: int) -> None:
         f"HOST={node_name(number)}",
         f"PLACE={place}",
         f"BIN={programs.binaries()}",
-        f"IMAGES={programs.folder() / 'images'}",
+        f"IMAGES={' '.join(map(str, images.archives(number)))}",
         f"KUBECONFIG={KUBECONFIG}",
         f"ADDRESS={node_address(number)}",
         f"LOG={LOGS / node_name(number)}",
@@ -95,7 +106,6 @@ def _cni(number: int) -> dict[str, Any]:
 
 
 def _kubelet(number: int) -> dict[str, Any]:
-    (RUN / "resolv.conf").write_text("nameserver 127.0.0.1\n")
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -106,9 +116,14 @@ def _kubelet(number: int) -> dict[str, Any]:
         "cgroupRoot": f"/{NAME}/{node_name(number)}",
         "failCgroupV1": False,
         "failSwapOn": False,
-        "resolvConf": str(RUN / "resolv.conf"),
+        # There is no DNS. An address where nobody answers would make every look-up wait.
+        "clusterDNS": ["127.0.0.1"],
+        "resolvConf": "",
+        # Kueue waits until a Secret that it has just written is in its own volume.
+        "syncFrequency": "5s",
         "nodeStatusUpdateFrequency": "3s",
         "podLogsDir": str(folder(number) / "pods"),
+        "registerWithTaints": [_ALONE] if number == SYSTEM else [],
         "volumePluginDir": str(folder(number) / "plugins"),
         "healthzPort": 0,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
@@ -120,7 +135,7 @@ def _containerd(place: Path) -> str:
 root = "{place}/containerd"
 state = "/run/containerd"
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{PAUSE}"
+  sandbox_image = "{images.PAUSE}"
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"

@@ -22,12 +22,15 @@ CONTROL = "10.77.1.1"
 API = f"https://{CONTROL}:6443"
 SERVICES = "10.96.0.0/16"
 PODS = "10.88.0.0/16"
-NODES = (1, 2)
+SYSTEM = 0
+"""The node of Kueue and JobSet: losing another one must not take them along."""
+WORKERS = (1, 2)
+NODES = (SYSTEM, *WORKERS)
 
 
 def node_name(number: int) -> str:
     """Of a Kubernetes node."""
-    return f"node{number}"
+    return "system" if number == SYSTEM else f"node{number}"
 
 
 def node_netns(number: int) -> str:
