@@ -183,3 +183,14 @@ def test_a_file_of_host_names_counts_where_no_nodes_are_named():
 def test_a_hint_goes_on_to_the_next_component_as_sbatch_leaves_it_in_its_environment():
     first, second = jobs("--hint=memory_bound\nhetjob")
     assert (first.threads_per_core, second.threads_per_core) == (1, 1)
+
+
+def test_a_range_of_nodes_bounds_what_tasks_may_fill():
+    found = plan(job("-N1-3 -n8"), node_shape=NodeShape(cpus=1), exclusive=Exclusive.AS_ASKED)
+    assert isinstance(found, Refusal)
+    assert found.option == "--nodes"
+
+
+def test_cpus_that_gpus_bring_are_counted():
+    assert job("--cpus-per-gpu=2 --gpus=3").cpus == 6
+    assert job("--cpus-per-gpu=2 --gpus=3 -n8").cpus == 8
