@@ -58,7 +58,8 @@ def render(  # noqa: PLR0913 - one for each option
     """Print the JobSet that a batch script (FILE, or - for stdin) would become; no cluster is asked.
 
     The script, SBATCH_* variables and options after `--` are read as sbatch reads them. JOB is the id of a
-    job that the slurmrestd of the WorkloadMixing knows. What became of each option is told on stderr.
+    job that the slurmrestd of the WorkloadMixing knows. What became of each option is told on stderr;
+    a job that would be refused ends it with exit code 1.
     """
     mixing = mixing_of(config)
     if Path(target).exists() or target == _STDIN:

@@ -36,8 +36,7 @@ def _story(
 
 def _sum(planned: Layout | Refusal, route: Route) -> Iterator[Text]:
     if isinstance(planned, Refusal):
-        yield Text(f"refused for {planned.option}: {planned.text}", style="red")
-        return
+        return  # the table has it, and the command ends with it
     for group in planned.groups:
         yield Text(f"{_counted(group.count, 'pod')} with {_pod(group)}")
     partition, queue = route.mapping.partition_name, route.queue
