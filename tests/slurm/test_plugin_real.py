@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from support.plugin_slurmctld import mixing
 
+from k8s_bridge.core.naming import mixing_feature
 from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm, available
 from k8s_bridge.sandbox.slurm_real.world import INSIDE
 from k8s_bridge.sandbox.world import Backend, World, WorldConfig
@@ -279,3 +280,15 @@ async def test_a_plain_sbatch_and_a_plain_srun_go_through_kueue(tmp_path: Path) 
         timeline = await world.until_quiet()
         assert len(timeline.starts) == 2
         assert {span.job_id for span in timeline.jobsets} == {start.job_id for start in timeline.starts}
+
+
+async def test_a_node_of_the_bridge_joins_the_set_that_the_fragment_makes(slurm: RealSlurm) -> None:
+    feature = mixing_feature(MIXING.metadata.namespace, MIXING.metadata.name)
+    await slurm.scontrol("create", "partitionname=ours", "nodes=hpc-main-nodes")
+    node = slurm.slurmd("ours-1", f"Features=nodes-for-1,{feature} CPUs=1 RealMemory=100")
+    try:
+        async with asyncio.timeout(10):
+            while "ours-1" not in await slurm.scontrol("show", "partition", "ours"):  # noqa: ASYNC110  # polled
+                await asyncio.sleep(0.1)
+    finally:
+        await node.terminate()

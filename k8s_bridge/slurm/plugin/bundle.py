@@ -35,7 +35,7 @@ def bundle(mixings: Sequence[WorkloadMixing], *, max_nodes: int, nudge: str) -> 
     `nudge` is the address of a running bridge, or "" for no nudges.
     """
     partitions = partitions_of(mixings)
-    conf = slurm_conf(mixings, partitions, max_nodes=max_nodes, nudge=nudge)
+    conf = slurm_conf(mixings, max_nodes=max_nodes, nudge=nudge)
     files = [
         File(name="job_submit.lua", text=job_submit(partitions)),
         File(name="slurm.conf.fragment", text=conf),

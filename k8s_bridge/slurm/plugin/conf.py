@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
-from k8s_bridge.slurm.plugin.partitions import Partition
+from k8s_bridge.core import naming
 from k8s_bridge.slurm.plugin.script import MARK
 
 NUDGE_SCRIPT = "k8s-bridge-nudge"
@@ -23,8 +23,7 @@ _NODES = (
 
 
 def slurm_conf(
-    mixings: Iterable[WorkloadMixing],
-    partitions: Iterable[Partition],
+    mixings: Sequence[WorkloadMixing],
     *,
     max_nodes: int,
     nudge: str,
@@ -38,7 +37,7 @@ def slurm_conf(
         *_nudges(nudge),
     ]
     settings = [f"# {reason}\n{line}\n" for line, reason in rows]
-    return "\n".join((_HEAD, *settings, _partitions(partitions)))
+    return "\n".join((_HEAD, *settings, _partitions(mixings)))
 
 
 _HEAD = f"""\
@@ -64,13 +63,21 @@ def _gres(mixings: Iterable[WorkloadMixing]) -> list[str]:
     return sorted(mapped | {"gpu"})
 
 
-def _partitions(partitions: Iterable[Partition]) -> str:
-    lines = [f"# PartitionName={one.name} Nodes=ALL State=UP MaxTime=INFINITE" for one in partitions]
-    return "\n".join((_PARTITIONS, *lines, ""))
+def _partitions(mixings: Iterable[WorkloadMixing]) -> str:
+    return "\n".join((_PARTITIONS, *(line for one in mixings for line in _of_mixing(one)), ""))
+
+
+def _of_mixing(mixing: WorkloadMixing) -> Iterator[str]:
+    """A set of the nodes of one WorkloadMixing, and its partitions made of nothing else."""
+    meta = mixing.metadata
+    name = f"{meta.namespace}-{meta.name}-nodes"
+    yield "# Exactly the nodes that this WorkloadMixing makes."
+    yield f"NodeSet={name} Feature={naming.mixing_feature(meta.namespace, meta.name)}"
+    for mapping in mixing.spec.partition_mappings:
+        yield f"# PartitionName={mapping.partition_name} Nodes={name} State=UP MaxTime=INFINITE"
 
 
 _PARTITIONS = """\
-# Managed partitions take nodes that do not exist yet, so they say Nodes=ALL. Every other partition must list
-# its nodes, or take them by a NodeSet with a Feature of its own: with Nodes=ALL its jobs could start on nodes
-# that Kueue gave to somebody else. (Nodes of the bridge carry a feature for their one job, nodes-for-<id>,
-# and those of its --constraint; jobs are pinned to the first.)"""
+# Nodes of the bridge carry a feature of their WorkloadMixing, so a NodeSet holds them although they do not
+# exist yet. Managed partitions take that set; every other partition must not: with Nodes=ALL its jobs could
+# start on nodes that Kueue gave to somebody else. Jobs are pinned by one more feature, nodes-for-<id>."""

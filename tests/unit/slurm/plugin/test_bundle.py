@@ -23,7 +23,7 @@ def settings(text):
 def test_every_line_of_the_fragment_has_its_reason_above_it():
     lines = files(mixing("batch"), nudge="http://b:1")["slurm.conf.fragment"].text.splitlines()
     given = [number for number, line in enumerate(lines) if line and not line.startswith("#")]
-    assert len(given) == 8
+    assert len(given) == 9
     assert all(lines[number - 1].startswith("# ") for number in given)
 
 
@@ -34,8 +34,9 @@ def test_the_fragment_is_made_for_the_mixings():
     assert settings(text)["GresTypes"] == "fpga,gpu"
     assert settings(text)["MaxNodeCount"] == "321"
     assert "EpilogSlurmctld" not in settings(text)
-    assert "# PartitionName=batch Nodes=ALL" in text
-    assert "# PartitionName=gpu Nodes=ALL" in text
+    assert "NodeSet=hpc-main-nodes Feature=by-hpc.main" in text
+    assert "# PartitionName=batch Nodes=hpc-main-nodes" in text
+    assert "# PartitionName=gpu Nodes=hpc-main-nodes" in text
 
 
 def test_mixings_of_one_cluster_share_one_script():
