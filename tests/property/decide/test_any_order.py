@@ -5,12 +5,11 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from support.job_world import World
 
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.unit import Seen, State
-
-from support.job_world import World
 
 HAPPENINGS = (
     World.kueue_sees,
