@@ -6,14 +6,15 @@ import asyncio
 import random
 import time
 
-from api.v1alpha1 import WorkloadMixing
+from api.v1alpha1 import ConditionType, WorkloadMixing
+from k8s_bridge.core.conditions import Finding
 from k8s_bridge.kube.store import Delta, Table
 from k8s_bridge.runtime.intake import Intake, Verdict
 from k8s_bridge.runtime.logging import SupervisorLog
 from k8s_bridge.runtime.services import BridgeFactory, Services
 from k8s_bridge.runtime.sources import MixingObject, TableSource
 from k8s_bridge.runtime.status import Status
-from k8s_bridge.runtime.supervisor import Report, RunningBridge, Supervisor
+from k8s_bridge.runtime.supervisor import Change, Report, RunningBridge, Supervisor
 
 
 class Roster:
@@ -84,5 +85,9 @@ class Roster:
         )
 
     def _report(self, report: Report) -> None:
+        if report.change is Change.CRASHED:
+            text = f"the bridge crashed ({type(report.error).__name__}) and starts again; its log says why"
+            crashed = Finding(type=ConditionType.READY, status="False", reason="Crashed", message=text)
+            self.status(report.name).report([crashed], {})
         self._log(report)
         self._services.metrics.report(report)

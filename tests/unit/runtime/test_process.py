@@ -159,6 +159,30 @@ async def test_a_resource_is_served_reloaded_and_let_go_and_the_lease_given_back
     assert {"started", "lease", "bridge_started", "bridge_reloaded", "bridge_stopped"} <= set(events)
 
 
+async def test_a_crash_of_a_bridge_is_told_on_the_resource_without_its_words():
+    async with cluster() as server:
+        create(server)
+        world = World()
+        made = world.factory
+        crashing = True
+
+        def factory(services, mixing, status):
+            bridge = made(services, mixing, status)
+            if crashing:
+                bridge.run = crash
+            return bridge
+
+        async def crash():
+            raise RuntimeError("the token is 12345678")
+
+        world.factory = factory
+        async with running(server.url, world=world):
+            await until(lambda: ready(server) == ("False", "Crashed"))
+            assert "12345678" not in str(server.storage.get(WORKLOADMIXINGS, "hpc", "main")["status"])
+            crashing = False
+            await until(lambda: ready(server) == ("True", "Working"))
+
+
 async def test_a_refused_edit_is_told_on_the_resource_while_the_last_good_one_runs_on():
     async with cluster() as server:
         create(server)
