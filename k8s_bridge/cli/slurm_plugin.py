@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from api.load import load_file
 from api.problems import InvalidWorkloadMixing
 from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.cli.documents import mixing_of
 from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
 from k8s_bridge.core.errors import BridgeError, Terminal
 from k8s_bridge.kube import auth
@@ -63,7 +63,7 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
         fail("give either --directory or --print.", code=Exit.USAGE)
     if nudge_url and not nudge_url.startswith(("http://", "https://")):
         fail(f"--nudge-url: {nudge_url!r} is no URL; write for example http://bridge:8080.", code=Exit.USAGE)
-    mixings = [*map(_from_file, paths), *_from_cluster(names, kubeconfig=kubeconfig, context=context)]
+    mixings = [*map(mixing_of, paths), *_from_cluster(names, kubeconfig=kubeconfig, context=context)]
     try:
         files = bundle(mixings, max_nodes=max_node_count, nudge=nudge_url)
     except Unusable as error:
@@ -72,15 +72,6 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
         _print(files)
     else:
         _write(files, directory)
-
-
-def _from_file(path: Path) -> WorkloadMixing:
-    try:
-        return load_file(path.read_text(encoding="utf-8"), name=path.stem)
-    except InvalidWorkloadMixing as error:
-        fail("\n".join(f"{path}: {problem}" for problem in error.problems), code=Exit.USAGE)
-    except (OSError, UnicodeError) as error:
-        fail(f"--config: {path} cannot be read: {error}", code=Exit.USAGE)
 
 
 def _from_cluster(names: Sequence[str], *, kubeconfig: str, context: str) -> list[WorkloadMixing]:
