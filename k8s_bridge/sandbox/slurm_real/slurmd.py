@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 
 from k8s_bridge.sandbox.slurm_real.network import Bridge
@@ -13,6 +14,7 @@ from k8s_bridge.sandbox.slurm_real.world import World
 
 _POLL = 0.02
 _KILLED = 128 + signal.SIGKILL
+_TERM_AGAIN = 0.25
 _POD = ("unshare", "--pid", "--fork", "--kill-child=KILL")
 _OWN_ADDRESS = """
 ip link add eth0 type veth peer name "$2" netns "$1"
@@ -52,11 +54,14 @@ class SlurmdProcess:
 
     async def terminate(self, *, grace: float = 10.0) -> int:
         """SIGTERM to slurmd, SIGKILL after `grace` seconds; jobs end with it. Its exit code."""
-        for pid in children(self._process.pid):
-            kill(pid, number=signal.SIGTERM)
-        if not await gone(self._process.pid, timeout=grace):
-            return await self.kill()
-        return await self.wait()
+        deadline = time.monotonic() + grace
+        while (left := deadline - time.monotonic()) > 0:
+            # Again and again: the first process of a pid namespace ignores it until it has a handler.
+            for pid in children(self._process.pid):
+                kill(pid, number=signal.SIGTERM)
+            if await gone(self._process.pid, timeout=min(left, _TERM_AGAIN)):
+                return await self.wait()
+        return await self.kill()
 
     async def kill(self) -> int:
         """SIGKILL to slurmd and everything in it, without a word to slurmctld. Its exit code."""
