@@ -33,11 +33,13 @@ def take_back(facts: Facts, now: float) -> Verdict:
 def respect_hold(facts: Facts, now: float) -> Verdict:
     """Somebody else holds it: never release it; after a grace the quota goes back."""
     text = f"held by its owner or an admin ({job_of(facts).reason}); release it to go on"
-    if not lasted(facts, State.HELD_BY_OTHER, HOLD_GRACE, now) or parking.is_parked(facts):
+    if parking.is_parked(facts):  # marked; the second half of parking may still be due
+        give_back = parking.deactivate(facts)
+    elif lasted(facts, State.HELD_BY_OTHER, HOLD_GRACE, now):
+        give_back = parking.park(facts, now, "HeldByOther")
+    else:
         return verdict(reason="HeldByOther", text=text, after=HOLD_GRACE)
-    return verdict(
-        *delete_ghosts(facts), *parking.park(facts, now, "HeldByOther"), reason="HeldByOther", text=text
-    )
+    return verdict(*delete_ghosts(facts), *give_back, reason="HeldByOther", text=text, after=HOLD_GRACE)
 
 
 def await_start(facts: Facts, now: float) -> Verdict:

@@ -208,6 +208,9 @@ def test_a_hold_after_the_release_is_respected_and_the_quota_returned_after_a_gr
     later = verdict(world, now=NOW + 31, seen=Seen(state=State.HELD_BY_OTHER, since=NOW))[1]
     assert names(later)[:2] == ["Patch", "Patch"]
     assert later.effects[1].patch == {"spec": {"active": False}}
+    world.carry_out(later.effects[0])
+    half_way = verdict(world, now=NOW + 31, seen=Seen(state=State.HELD_BY_OTHER, since=NOW))[1]
+    assert half_way.effects[0] == later.effects[1], "the mark alone returns nothing"
 
 
 def test_bad_constraints_are_not_a_persons_hold():
