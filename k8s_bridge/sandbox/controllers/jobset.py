@@ -115,9 +115,12 @@ class JobSetController:
     def _fail(self, jobset: Json, failed: Sequence[Json]) -> None:
         first = min(failed, key=lambda j: (_failed_at(j), j["metadata"]["name"]))
         name = first["metadata"]["name"]
-        action = _action(jobset, first)
-        policy, status = jobset["spec"]["failurePolicy"], jobset["status"]
-        used = status.get("restartsCountTowardsMax", 0)
+        policy = jobset["spec"].get("failurePolicy")
+        if policy is None:
+            self._give_up(jobset, "FailedJobs", "jobset failed due to one or more job failures", name)
+            return
+        action = _action(policy, first)
+        used = jobset["status"].get("restartsCountTowardsMax", 0)
         if action == _FAIL:
             self._give_up(
                 jobset, "FailJobSetFailurePolicyAction", "applying FailJobSet failure policy action", name
@@ -125,11 +128,9 @@ class JobSetController:
         elif action == _RESTART_FREE or used < policy["maxRestarts"]:
             counted = used if action == _RESTART_FREE else used + 1
             self._restart(jobset, action, name, counted=counted)
-        elif policy["maxRestarts"]:
+        else:
             text = "jobset failed due to reaching max number of restarts"
             self._give_up(jobset, "ReachedMaxRestarts", text, name)
-        else:
-            self._give_up(jobset, "FailedJobs", "jobset failed due to one or more job failures", name)
 
     def _give_up(self, jobset: Json, reason: str, text: str, first: str) -> None:
         message = f"{text} (first failed job: {first})"
@@ -150,12 +151,12 @@ def _failed_at(job: Json) -> str:
     return failed["lastTransitionTime"] if failed else ""
 
 
-def _action(jobset: Json, job: Json) -> str:
-    """What the first matching rule of the failure policy says about this failed Job."""
+def _action(policy: Json, job: Json) -> str:
+    """What the first matching rule of a failure policy says about this failed Job."""
     failed = conditions.find(job, "Failed")
     reason = failed["reason"] if failed else ""
     name = job["metadata"]["labels"][render.REPLICATED_JOB]
-    for rule in jobset["spec"]["failurePolicy"].get("rules") or ():
+    for rule in policy.get("rules") or ():
         reasons, targets = rule.get("onJobFailureReasons"), rule.get("targetReplicatedJobs")
         if (not reasons or reason in reasons) and (not targets or name in targets):
             return str(rule["action"])

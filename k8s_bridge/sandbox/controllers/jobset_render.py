@@ -22,8 +22,6 @@ def with_defaults(new: Json, old: Json | None) -> Json:
         return new
     spec = new["spec"]
     defaults: Json = {
-        "failurePolicy": {"maxRestarts": 0, "restartStrategy": "Recreate"}
-        | (spec.get("failurePolicy") or {}),
         "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
         | (spec.get("network") or {}),
         "startupPolicy": spec.get("startupPolicy") or {"startupPolicyOrder": "AnyOrder"},
@@ -31,6 +29,8 @@ def with_defaults(new: Json, old: Json | None) -> Json:
         "suspend": bool(spec.get("suspend")),
         "replicatedJobs": [_with_job_defaults(r) for r in spec.get("replicatedJobs") or ()],
     }
+    if "failurePolicy" in spec:
+        defaults["failurePolicy"] = {"maxRestarts": 0, "restartStrategy": "Recreate"} | spec["failurePolicy"]
     return new | {"spec": spec | defaults}
 
 

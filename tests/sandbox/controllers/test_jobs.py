@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from sandbox.controllers.make import Lab, in_lab, jobset
 
 from k8s_bridge.sandbox.apiserver import kinds
@@ -155,6 +158,22 @@ def test_pod_on_a_dark_node_blocks_its_replacement_when_only_failed_pods_are_rep
         await lab.sleep(30)
         (new,) = lab.pods("a")
         assert new["metadata"]["uid"] != pod["metadata"]["uid"]
+
+    in_lab(test)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [({"failurePolicy": {"maxRestarts": 0}}, "ReachedMaxRestarts"), ({}, "FailedJobs")],
+)
+def test_a_jobset_says_whether_a_failure_policy_made_it_fail(spec: dict[str, Any], reason: str):
+    async def test(lab: Lab) -> None:
+        lab.submit(jobset("a", command="exit 1", job={"backoffLimit": 0}, spec=spec))
+        await lab.sleep(30)
+
+        (failed,) = [c for c in lab.jobset("a")["status"]["conditions"] if c["type"] == "Failed"]
+        assert failed["reason"] == reason
+        assert failed["message"].endswith("(first failed job: a-w-0)")
 
     in_lab(test)
 
