@@ -7,7 +7,7 @@ import contextlib
 import gc
 import io
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from k8s_bridge.core.errors import Retry
+from k8s_bridge.core.errors import BridgeError, Retry
 from k8s_bridge.kube import auth
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.gates import Gates, Transport
@@ -23,7 +23,7 @@ from k8s_bridge.runtime.logging import configure
 from k8s_bridge.runtime.process import Process
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.settings import Bind, Election, LogFormat, Settings
-from k8s_bridge.sandbox.world import World, check
+from k8s_bridge.sandbox.world import Unmet, World, check
 from k8s_bridge.sandbox.world.config import NAMESPACE
 from k8s_bridge.slurm.bridge import create
 from k8s_bridge.slurm.client import SlurmClient
@@ -144,3 +144,19 @@ async def until(condition: Callable[[], Any], *, what: str, seconds: float = 20.
     while not condition():
         assert asyncio.get_running_loop().time() < end, f"not within {seconds:g} s: {what}"
         await asyncio.sleep(0.02)
+
+
+async def side_by_side(stories: Mapping[str, Callable[[], Awaitable[None]]], *, at_a_time: int = 6) -> None:
+    """Run stories, which mostly wait, at the same time; what went wrong is told by their names."""
+    turns = asyncio.Semaphore(at_a_time)
+    trouble: dict[str, str] = {}
+
+    async def one(name: str, story: Callable[[], Awaitable[None]]) -> None:
+        async with turns:
+            try:
+                await story()
+            except (AssertionError, Unmet, BridgeError) as error:
+                trouble[name] = f"{type(error).__name__}: {error}"
+
+    await asyncio.gather(*(one(*item) for item in stories.items()))
+    assert trouble == {}

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-import pytest_asyncio
-from support.adversary import all_well, bridge, until
+from support.adversary import all_well, bridge, side_by_side, until
 
 from k8s_bridge.core import naming
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
 
-pytestmark = pytest.mark.asyncio(loop_scope="function")
+Story = Callable[[World], Awaitable[None]]
+STORIES: dict[str, Story] = {}
 
 
-@pytest_asyncio.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as made, bridge(made):
-        yield made
+def story(told: Story) -> Story:
+    STORIES[told.__name__] = told
+    return told
+
+
+async def tell(told: Story, directory: Path) -> None:
+    async with World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world, bridge(world):
+        await told(world)
 
 
 def edit(world: World, change: Callable[[dict[str, Any]], None]) -> None:
@@ -52,7 +56,8 @@ def image(world: World, job_id: int) -> str:
     return str(pod["containers"][0]["image"])
 
 
-async def test_a_waiting_job_follows_the_spec_and_a_running_one_is_left_alone(world: World):
+@story
+async def a_waiting_job_follows_the_spec_and_a_running_one_is_left_alone(world: World):
     runs, waits = await one_runs_one_waits(world)
 
     def change(spec: dict[str, Any]) -> None:
@@ -73,7 +78,8 @@ async def test_a_waiting_job_follows_the_spec_and_a_running_one_is_left_alone(wo
     assert world.jobs[runs].restarts == 0
 
 
-async def test_an_edit_that_changes_no_jobset_makes_none_anew(world: World):
+@story
+async def an_edit_that_changes_no_jobset_makes_none_anew(world: World):
     runs, waits = await one_runs_one_waits(world)
     before = jobset(world, waits)["metadata"]["uid"]
     edit(world, lambda spec: spec.update(pollInterval="2s", slurmRequestTimeout="7s", startTimeout="5m"))
@@ -81,7 +87,8 @@ async def test_an_edit_that_changes_no_jobset_makes_none_anew(world: World):
     assert [span.uid for span in world.timeline.jobsets if span.job_id == waits] == [before]
 
 
-async def test_a_partition_that_is_taken_out_keeps_its_running_jobs_and_gives_the_rest_back(world: World):
+@story
+async def a_partition_that_is_taken_out_keeps_its_running_jobs_and_gives_the_rest_back(world: World):
     runs, waits = await one_runs_one_waits(world)
     mapping = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)["spec"]["partitionMappings"][0]
     edit(world, lambda spec: spec["partitionMappings"].pop(0))
@@ -93,7 +100,8 @@ async def test_a_partition_that_is_taken_out_keeps_its_running_jobs_and_gives_th
     assert world.jobs[runs].restarts == 0
 
 
-async def test_a_spec_that_cannot_be_used_leaves_the_last_good_one_in_force(world: World):
+@story
+async def a_spec_that_cannot_be_used_leaves_the_last_good_one_in_force(world: World):
     runs, waits = await one_runs_one_waits(world)
 
     def bad_template(spec: dict[str, Any]) -> None:
@@ -108,7 +116,8 @@ async def test_a_spec_that_cannot_be_used_leaves_the_last_good_one_in_force(worl
     await until(lambda: _ready(world)["status"] == "True", what="Ready is True again")
 
 
-async def test_deleted_and_made_again_it_takes_over_what_it_left(world: World):
+@story
+async def deleted_and_made_again_it_takes_over_what_it_left(world: World):
     runs, waits = await one_runs_one_waits(world)
     mixing = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)
     world.delete(WORKLOADMIXINGS, MIXING)
@@ -120,3 +129,7 @@ async def test_deleted_and_made_again_it_takes_over_what_it_left(world: World):
 
 def _ready(world: World) -> dict[str, Any]:
     return world.mixing_condition("Ready") or {"status": ""}
+
+
+async def test_edits(tmp_path: Path):
+    await side_by_side({name: partial(tell, told, tmp_path / name) for name, told in STORIES.items()})
