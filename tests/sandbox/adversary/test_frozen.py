@@ -1,4 +1,4 @@
-"""Two replicas, the leader frozen in the middle of its work: the other finishes, the sleeper writes nothing."""
+"""The leader of two replicas is frozen at work: the other one finishes, and the sleeper writes nothing."""
 
 from __future__ import annotations
 
