@@ -22,8 +22,12 @@ Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
 
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 """Seconds between two JobSets of a job whose JobSets fail."""
-DENIED_PAUSE = 60.0
-"""Seconds between two attempts to create a JobSet that is refused."""
+FIRST_DENIED_PAUSE, DENIED_PAUSE = 2.0, 60.0
+"""Seconds between two attempts to create a JobSet that is refused: first pause, doubled up to the longest.
+
+Short at first: an API server that has just started forbids everything until it has read the roles.
+"""
+_DOUBLINGS = 10
 
 _WAITING = frozenset({State.HELD, State.TURN})
 _IN_FLIGHT = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
@@ -102,8 +106,11 @@ class Observer:
         self._gone.add(job_id)
 
     def denied(self, job_id: int, reason: str, text: str, *, now: float) -> None:
-        """The job's JobSet was refused, for a reason that does not pass by itself."""
-        self._denied[job_id] = Denial(reason=reason, text=text, until=now + DENIED_PAUSE)
+        """The job's JobSet was refused, for a reason that hardly ever passes by itself."""
+        before = self._denied.get(job_id)
+        attempts = before.attempts + 1 if before else 1
+        pause = min(FIRST_DENIED_PAUSE * 2 ** min(attempts - 1, _DOUBLINGS), DENIED_PAUSE)
+        self._denied[job_id] = Denial(reason=reason, text=text, until=now + pause, attempts=attempts)
 
     def created(self, job_id: int) -> None:
         """The job's JobSet was created."""

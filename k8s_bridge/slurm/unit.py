@@ -90,12 +90,13 @@ class Seen:
 class Denial:
     """The JobSet was refused: by a webhook, a quota, a right that is missing, or its name is taken.
 
-    `until` is when to try again (Unix seconds).
+    `until` is when to try again (Unix seconds); `attempts` counts refusals in a row.
     """
 
     reason: str
     text: str
     until: float
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -260,3 +260,17 @@ def test_slurm_is_watched_closely_from_the_moment_a_unit_begins_to_move():
     assert moved == [Pace.MOVING]
     bridge.state()
     assert len(moved) == 1, "it moves already"
+
+
+def test_a_refused_jobset_is_tried_again_soon_at_first_and_then_every_minute():
+    """An API server that has just started forbids everything for a second or two."""
+    bridge = Bridge()
+    bridge.job()
+    pauses = []
+    for _ in range(8):
+        bridge.observer.denied(1, "Forbidden", "no", now=bridge.time)
+        decision = bridge.controller.decide(1, bridge.time)
+        assert decision is not None
+        assert decision.state == State.DENIED
+        pauses.append(decision.after)
+    assert pauses == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
