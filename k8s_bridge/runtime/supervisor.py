@@ -73,6 +73,7 @@ class Supervisor(Generic[M]):
         self._keepers: dict[str, _Keeper[M]] = {}
         self._tasks: dict[asyncio.Task[None], str] = {}
         self._wanted: Mapping[str, M] = {}
+        self._stopped = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,8 +81,8 @@ class Supervisor(Generic[M]):
         return tuple(self._keepers)
 
     def want(self, mixings: Mapping[str, M]) -> None:
-        """From now on exactly these, by `namespace/name`; equal values change nothing."""
-        self._wanted = dict(mixings)
+        """From now on exactly these, by `namespace/name`; equal values change nothing. None after `stop`."""
+        self._wanted = {} if self._stopped else dict(mixings)
         for name, keeper in self._keepers.items():
             if name not in self._wanted:
                 keeper.stop()
@@ -89,7 +90,11 @@ class Supervisor(Generic[M]):
             self._keep(name, mixing)
 
     async def stop(self) -> None:
-        """Stop all bridges and wait until they have ended; one that hangs is abandoned after a while."""
+        """Stop all bridges and wait until they have ended; one that hangs is abandoned after a while.
+
+        An edit that is seen meanwhile starts nothing: nobody would end it.
+        """
+        self._stopped = True
         self.want({})
         if not self._tasks:
             return

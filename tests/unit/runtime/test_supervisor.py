@@ -198,3 +198,16 @@ def test_a_factory_that_fails_is_a_crash(virtual):
         return [report.change for report in reports]
 
     assert virtual(main) == [Change.CRASHED, Change.STOPPED]
+
+
+def test_an_edit_that_is_seen_after_the_stop_starts_nothing(virtual):
+    async def main():
+        world = World()
+        world.supervisor.want({"a": ("a", 1)})
+        await asyncio.sleep(1)
+        await world.supervisor.stop()
+        world.supervisor.want({"a": ("a", 2)})
+        await asyncio.sleep(1)
+        assert world.running == set()
+
+    virtual(main)
