@@ -129,6 +129,11 @@ class Facts:
         return ""
 
     @lazy
+    def terminating(self) -> tuple[str, ...]:
+        """Pods that were told to end; one on a dead node never does, and until then it is not replaced."""
+        return tuple([p.metadata.name for p in self.unit.pods if p.metadata.deletion_timestamp is not None])
+
+    @lazy
     def ready(self) -> tuple[str, ...]:
         """Registered idle nodes on live pods."""
         return tuple([n.name for n in self.unit.nodes if n.usable and n.name in self.live])

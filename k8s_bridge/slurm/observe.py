@@ -85,7 +85,7 @@ class Observer:
         if seen is None:
             seen = Seen(state=state, since=_began(unit, state, now))
         elif seen.state is not state:
-            seen = replace(seen, state=state, since=_began(unit, state, now))
+            seen = replace(seen, state=state, since=now)
             seen = _failed_again(seen, now) if state is State.FAILED else seen
         self.seen[unit.job_id] = seen
 

@@ -66,7 +66,7 @@ def _event(facts: Facts, state: State, text: str) -> tuple[Effect, ...]:
 
 def _text(facts: Facts, decision: Decision[Effect], now: float) -> tuple[Effect, ...]:
     job, seen = facts.unit.job, facts.unit.seen
-    if job is None:
+    if job is None or not decision.reason:
         return ()
     wanted = say(decision.reason, decision.text)
     if wanted == job.admin_comment:

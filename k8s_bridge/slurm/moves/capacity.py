@@ -9,6 +9,7 @@ from k8s_bridge.slurm.facts import Facts, pin, provisioning_trouble
 from k8s_bridge.slurm.moves.common import (
     Verdict,
     delete_ghosts,
+    delete_jobset,
     job_of,
     lasted,
     policy_of,
@@ -19,6 +20,11 @@ from k8s_bridge.slurm.moves.common import (
 from k8s_bridge.slurm.moves.deadline import extend_deadline
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
+
+TRESPASS_GRACE = 2.0
+"""Seconds that a node must be seen busy with another job before it counts as a trespass."""
+STUCK = 120.0
+"""Seconds that admitted capacity may wait for a pod that was told to end."""
 
 
 def unpark_when_due(facts: Facts, now: float) -> Verdict:
@@ -38,12 +44,17 @@ def await_quota(facts: Facts, now: float) -> Verdict:
 
 
 def report_trespass(facts: Facts, now: float) -> Verdict:
-    """Another job runs on this job's capacity: drain, so that nothing more starts there, and say so."""
+    """Another job runs on this job's capacity: drain, so that nothing more starts there, and say so.
+
+    Jobs and nodes are read at slightly different times, so it has to last a moment to be believed.
+    """
     names = tuple(
         n.name
         for n in facts.unit.nodes
         if n.name in facts.trespassed and not n.states & {"DRAIN", "DRAINING"}
     )
+    if not lasted(facts, State.TRESPASS, TRESPASS_GRACE, now):
+        return verdict(after=TRESPASS_GRACE)
     effects = [NodesDrain(nodes=names, reason="k8s-bridge: another job runs here")] if names else []
     text = f"another job runs on this job's nodes: {', '.join(facts.trespassed)}"
     return verdict(*effects, reason="Trespass", text=text, after=5.0)
@@ -65,6 +76,9 @@ def release(facts: Facts, now: float) -> Verdict:
 def await_nodes(facts: Facts, now: float) -> Verdict:
     """Pods start and register; what keeps them from it is said, and not waited for without end."""
     policy = policy_of(facts)
+    if facts.terminating and lasted(facts, State.ADMITTED, STUCK, now):
+        text = f"pod {facts.terminating[0]} does not end (is its node gone?); capacity is asked for anew"
+        return verdict(*delete_ghosts(facts), *delete_jobset(facts), reason="PodStuck", text=text, after=5.0)
     reason, text = provisioning_trouble(facts.unit, facts.unit.nodes)
     timed_out = lasted(facts, State.ADMITTED, policy.provision_timeout, now)
     if timed_out or facts.barren:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
 from api.load import parse_workloadmixing
-from api.views import JobSet, ObjectMeta
+from api.views import Condition, JobSet, ObjectMeta, OwnerReference, Workload, WorkloadStatus
 from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
@@ -274,3 +275,23 @@ def test_a_refused_jobset_is_tried_again_soon_at_first_and_then_every_minute():
         assert decision.state == State.DENIED
         pauses.append(decision.after)
     assert pauses == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+
+
+def test_a_timeout_counts_from_the_entry_into_the_state_and_a_restart_reads_it_off_the_cluster():
+    bridge = Bridge()
+    bridge.job()
+    bridge.jobset()
+    admitted = Condition(type="Admitted", status="True", last_transition_time=datetime.fromtimestamp(10, UTC))
+    workload = Workload(
+        metadata=ObjectMeta(name="w", resource_version="1", owner_references=(OwnerReference(uid="u"),)),
+        status=WorkloadStatus(conditions=(admitted,)),
+    )
+    bridge.tables.workloads.upsert(workload)
+    assert bridge.state() == State.ADMITTED
+    assert bridge.observer.seen[1].since == 10, "after a restart the Workload tells since when"
+    bridge.job(reason="BadConstraints", features="nodes-for-1")
+    assert bridge.state() == State.LOST
+    bridge.time = 500
+    bridge.job()
+    assert bridge.state() == State.ADMITTED
+    assert bridge.observer.seen[1].since == 500, "a job that lost a pod waits for the new one from now on"
