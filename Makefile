@@ -24,7 +24,7 @@ demo: .venv/.ready packages ## the main job at work before your eyes, with invar
 	$(RUN)k8s-bridge demo
 
 test: .venv/.ready packages ## every tier that needs no real Kubernetes
-	$(RUN)pytest
+	$(RUN)pytest -n 4 --dist worksteal
 
 test-fast: .venv/.ready ## without real daemons and without slow tests
 	$(RUN)pytest -m "not slurm and not slow and not testbed"
