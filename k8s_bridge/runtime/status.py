@@ -15,6 +15,7 @@ import msgspec
 
 from api.problems import Problem
 from api.v1alpha1 import ConditionType
+from api.views import Condition
 from k8s_bridge.core.conditions import Finding, merge
 from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.core.errors import BridgeError, Missing
@@ -141,7 +142,7 @@ class Status:
         conditions = merge(there.status.conditions, wanted, now=now, generation=generation)
         if conditions == there.status.conditions and self._fields == self._fields_written:
             return None
-        body = {"conditions": msgspec.to_builtins(conditions), **self._fields}
+        body = {"conditions": [_document(condition) for condition in conditions], **self._fields}
         if self._refusal is None:
             body["observedGeneration"] = generation
         return Patch(
@@ -154,3 +155,8 @@ class Status:
     def _wanted(self) -> tuple[Finding, ...]:
         refusal = {self._refusal.type: self._refusal} if self._refusal is not None else {}
         return tuple({**self._findings, **refusal}.values())
+
+
+def _document(condition: Condition) -> dict[str, Any]:
+    """A condition as the API demands it: an empty message is left out of a view, but it is required."""
+    return {"message": "", **msgspec.to_builtins(condition)}

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from api.problems import Problem
 from k8s_bridge.core.conditions import Finding
@@ -12,6 +14,7 @@ from k8s_bridge.core.errors import Conflict, Missing, Retry
 from k8s_bridge.runtime.sources import MixingObject
 from k8s_bridge.runtime.status import Status
 
+PROJECT = Path(__file__).parents[3]
 READY = Finding(type="Ready", status="True", reason="Working")
 FOREIGN = {
     "type": "example.com/Audited",
@@ -265,3 +268,18 @@ def test_an_object_made_anew_under_the_same_name_gets_its_status(virtual):
         await world.stop()
 
     virtual(main)
+
+
+async def test_every_condition_has_what_the_crd_requires_an_empty_message_included():
+    """A real API server refuses the whole status else, with 422."""
+    crd = yaml.safe_load((PROJECT / "api/crds/workloadmixings.yaml").read_text())
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    required = schema["properties"]["status"]["properties"]["conditions"]["items"]["required"]
+    world = World()
+    world.status.report([READY], {})
+    patch = world.status.pending()
+    await world.stop()
+
+    assert patch is not None
+    for condition in patch.patch["status"]["conditions"]:
+        assert set(required) <= condition.keys()
