@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from k8s_bridge.sandbox.slurm_real.process import kill, marked
 from testbed.certificates import CA, TOKENS
-from testbed.places import CONTROL, KUBECONFIG, NAME, PKI, PODS, RUN, SERVICES
+from testbed.places import AUDIT, CONTROL, HERE, KUBECONFIG, NAME, PKI, PODS, RUN, SERVICES
 from testbed.programs import binaries
 from testbed.shell import daemon, inside, run, until
 
@@ -50,6 +51,13 @@ def start_apiserver() -> None:
     until("the API server is ready", lambda: kubectl("get", "--raw", "/readyz"))
 
 
+def stop_apiserver() -> None:
+    """Kill the API server without a word."""
+    for pid in marked(RUN):
+        if b"kube-apiserver" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+            kill(pid)
+
+
 def kubectl(*args: str | Path, stdin: str = "") -> str:
     """The output of kubectl as administrator. Raises Failed."""
     return run(*inside(), binaries() / "kubectl", f"--kubeconfig={KUBECONFIG}", *args, stdin=stdin)
@@ -85,6 +93,8 @@ _APISERVER = (
     f"--token-auth-file={TOKENS}",
     "--authorization-mode=Node,RBAC",
     "--allow-privileged=true",
+    f"--audit-policy-file={HERE / 'manifests/audit.yaml'}",
+    f"--audit-log-path={AUDIT}",
     "--kubelet-preferred-address-types=InternalIP",
     "--service-account-issuer=https://kubernetes.default.svc",
     f"--service-account-signing-key-file={PKI / 'sa.key'}",

@@ -16,7 +16,7 @@ def install() -> None:
     kubectl("create", "-f", PROJECT / "api/crds/workloadmixings.yaml")
     _helm("jobset", "", images.JOBSET, "controller")
     _helm("kueue", "controllerManager.manager.", images.KUEUE, "controllerManager")
-    until("all nodes are ready", _nodes_ready, seconds=90)
+    until("all nodes are ready", wait_for_nodes, seconds=90)
     for node in WORKERS:
         kubectl("patch", "node", node_name(node), "--subresource=status", "--type=merge", "-p", _GPUS)
     for name in ("kueue", "jobset"):
@@ -38,7 +38,8 @@ def _helm(name: str, prefix: str, image: str, pod: str) -> None:
     run(*inside(), binaries() / "helm", "install", name, chart(name), *place, *options)
 
 
-def _nodes_ready() -> None:
+def wait_for_nodes() -> None:
+    """Failed unless all nodes are ready."""
     kubectl("wait", "node", *map(node_name, NODES), "--for=condition=Ready", "--timeout=1s")
 
 

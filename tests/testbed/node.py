@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from k8s_bridge.sandbox.slurm_real.process import marked
 from testbed import images, programs
 from testbed.control import proxy_options
 from testbed.places import (
@@ -61,9 +62,20 @@ def folder(number: int) -> Path:
     return RUN / node_name(number)
 
 
-def remove_cgroups() -> None:
-    """Remove the cgroups of all nodes, once no process is left in them."""
-    for root in _CGROUPS.glob(f"**/{NAME}"):
+def first_process(number: int) -> int:
+    """The process id of a node's pid 1. LookupError when the node does not run."""
+    for pid in marked(RUN):
+        place = Path(f"/proc/{pid}")
+        ids = place.joinpath("status").read_text().partition("NSpid:")[2].partition("\n")[0].split()
+        words = place.joinpath("environ").read_bytes().split(b"\0")
+        if ids[1:] == ["1"] and f"HOST={node_name(number)}".encode() in words:
+            return pid
+    raise LookupError(f"{node_name(number)} does not run")
+
+
+def remove_cgroups(name: str = "") -> None:
+    """Remove the cgroups of one node or of all, once no process is left in them."""
+    for root in _CGROUPS.glob(f"*/{NAME}/{name}".rstrip("/")):
         for path in sorted(root.glob("**/"), reverse=True):
             path.rmdir()
 

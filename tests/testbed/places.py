@@ -11,6 +11,8 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "k8s-
 RUN = CACHE / "run"
 """Everything of the running testbed: configuration, data, logs."""
 LOGS = RUN / "log"
+AUDIT = LOGS / "audit.log"
+"""Every request of the bridge to the API server."""
 PKI = RUN / "pki"
 KUBECONFIG = RUN / "kubeconfig"
 """Of a cluster administrator; works in the control plane's network namespace."""

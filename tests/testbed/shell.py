@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from k8s_bridge.sandbox.slurm_real.process import MARKER, Process
+from k8s_bridge.sandbox.slurm_real.process import MARKER
 from testbed.places import LOGS, NAME, NETNS, RUN
 
 _STARTED = time.monotonic()
@@ -41,10 +41,17 @@ def inside(netns: str = NAME) -> tuple[str, ...]:
     return ("nsenter", f"--net={NETNS / netns}")
 
 
-def daemon(name: str, *argv: str | Path, netns: str = NAME) -> Process:
-    """Start a marked daemon whose output goes to a log of its own."""
-    env = {**os.environ, MARKER: str(RUN)}
-    return Process.spawn(name, argv=[*inside(netns), *map(str, argv)], env=env, log=LOGS / f"{name}.log")
+def daemon(name: str, *argv: str | Path, netns: str = NAME) -> None:
+    """Start a marked daemon, nobody's child, whose output goes to a log of its own."""
+    with (LOGS / f"{name}.log").open("ab") as log:
+        subprocess.run(
+            ["setsid", "--fork", *inside(netns), *map(str, argv)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, MARKER: str(RUN)},
+            check=True,
+        )
 
 
 def until(what: str, ready: Callable[[], object], *, seconds: float = 60.0, pause: float = 0.2) -> None:

@@ -1,7 +1,47 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from support.e2e import outages
+from support.e2e.life import running
 from support.e2e.outages import *  # noqa: F403
+from support.e2e.outages import AWAY, all_complete_without_restart, jobs_in_every_stage
+
+from k8s_bridge.sandbox.apiserver.kinds import NODES, PODS
+from k8s_bridge.sandbox.world import World
+from testbed import control
 
 pytestmark = [outages.pytestmark, pytest.mark.testbed]
+
+
+async def test_the_api_server_is_cut_off(world: World):
+    """The real one is killed; the sandbox's fails in more ways."""
+    ids = await jobs_in_every_stage(world)
+
+    control.stop_apiserver()
+    await asyncio.sleep(AWAY)
+    await asyncio.to_thread(control.start_apiserver)
+
+    await all_complete_without_restart(world, ids)
+
+
+@pytest.mark.timeout(240)
+async def test_a_machine_loses_power_under_a_job_and_is_removed(world: World):
+    """Nothing replaces pods on a dead machine while its Node is there, and a minute passes after that."""
+    job_id = await running(world)
+    (before,) = world.jobs[job_id].nodes
+    (pod,) = world.of_job(PODS, job_id)
+    machine = pod["spec"]["nodeName"]
+
+    await world.power_off(machine)
+    await world.until(lambda: world.jobs[job_id].waiting, what="the job is requeued", seconds=60)
+    world.delete(NODES, machine)
+
+    def elsewhere() -> bool:
+        job = world.jobs[job_id]
+        return job.running and before not in job.nodes
+
+    await world.until(elsewhere, what="the job runs on another machine", seconds=120)
+    assert [pod["spec"]["nodeName"] for pod in world.of_job(PODS, job_id)] != [machine]
+    await world.scancel(job_id)

@@ -6,11 +6,11 @@ import base64
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,11 +23,12 @@ from k8s_bridge.sandbox.world import World, WorldConfig, objects
 from k8s_bridge.sandbox.world.config import AUTH_SECRET, NAMESPACE, PARTITIONS
 from k8s_bridge.sandbox.world.pulse import Pulse
 from k8s_bridge.sandbox.world.real_side import RealSide
-from testbed import images
+from testbed import images, install, node
 from testbed.certificates import write_kubeconfig
 from testbed.control import kubectl
 from testbed.mirror import Mirror
-from testbed.places import CONTROL, HERE
+from testbed.places import CONTROL, HERE, WORKERS, node_name
+from testbed.shell import until
 
 _SLURM_PORT = 6817
 _SLURM_CONF = f"""
@@ -37,6 +38,7 @@ AuthType=auth/slurm
 CredType=auth/slurm
 AuthInfo=use_client_ids,cred_expire=5
 SlurmctldParameters=enable_configless
+SlurmdTimeout=10
 SlurmdSpoolDir=/var/spool/slurmd
 SlurmdPidFile=/run/slurmd.pid
 """
@@ -59,11 +61,13 @@ class RealWorld(World):
             slurm = await _slurm(config, pulse, key)
             stack.push_async_callback(slurm.stop)
             mirror = await stack.enter_async_context(Mirror.open(NAMESPACE))
+            machines = Machines()
+            stack.push_async_callback(machines.restore)
             world = cls(
                 replace(config, spec={"slurmd": _slurmd(), **config.spec}),
                 server=SimpleNamespace(storage=mirror),  # type: ignore[arg-type]
                 slurm=slurm,
-                controllers=SimpleNamespace(engine=SimpleNamespace(failures=0), nodes=_Machines()),  # type: ignore[arg-type]
+                controllers=SimpleNamespace(engine=SimpleNamespace(failures=0), nodes=machines),  # type: ignore[arg-type]
                 pulse=pulse,
             )
             stack.push_async_callback(world._stop_bridges)
@@ -82,25 +86,27 @@ class RealWorld(World):
         write_kubeconfig(self.kubeconfig, token=token.strip(), namespace=NAMESPACE)
 
 
-class _Machines:
-    """The testbed's nodes, as worlds ask for them."""
+class Machines:
+    """The testbed's nodes, as worlds ask for them; those that lost power have it back at the world's end."""
+
+    def __init__(self) -> None:
+        self._dark: list[int] = []
 
     async def power_off(self, machine: str) -> None:
         """Kill a node's pid 1, and so everything on it."""
-        os.kill(_pid_1(machine), signal.SIGKILL)
+        (number,) = [number for number in WORKERS if node_name(number) == machine]
+        os.kill(node.first_process(number), signal.SIGKILL)
+        self._dark.append(number)
 
-
-def _pid_1(machine: str) -> int:
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (entry / "environ").read_bytes().split(b"\0")
-            if f"HOST={machine}".encode() in words and (entry / "status").read_text().count("NSpid:"):
-                fields = next(
-                    line for line in (entry / "status").read_text().splitlines() if line.startswith("NSpid:")
-                ).split()
-                if fields[-1] == "1" and len(fields) > 2:
-                    return int(entry.name)
-    raise LookupError(f"{machine} does not run")
+    async def restore(self) -> None:
+        """Start what was powered off, as a machine without any memory."""
+        for number in self._dark:
+            kubectl("delete", "node", node_name(number), "--ignore-not-found")
+            node.remove_cgroups(node_name(number))
+            shutil.rmtree(node.folder(number))
+            node.start(number)
+        if self._dark:
+            until("all nodes are ready", install.wait_for_nodes)
 
 
 async def _slurm(config: WorldConfig, pulse: Pulse, key: bytes) -> RealSide:

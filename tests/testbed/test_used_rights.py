@@ -1,0 +1,45 @@
+"""By its name the last module: what the bridge used in all scenarios before is what its roles give it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from testbed.places import AUDIT, HERE
+
+pytestmark = pytest.mark.testbed
+
+Right = tuple[str, str, str]
+RARE: set[Right] = {
+    ("kueue.x-k8s.io", "workloads", "patch"),  # a job's quota is given back for a while
+    ("batch", "jobs", "patch"),  # a time limit was extended
+    ("jobset.x-k8s.io", "jobsets", "get"),  # the name of a JobSet is taken
+}
+"""Rights of what no scenario here brings about."""
+
+
+def used() -> set[Right]:
+    events = (json.loads(line) for line in AUDIT.read_text().splitlines())
+    return {_right(event) for event in events if "resource" in event.get("objectRef", {})}
+
+
+def _right(event: dict) -> Right:
+    ref = event["objectRef"]
+    resource = "/".join(filter(None, (ref["resource"], ref.get("subresource"))))
+    return ref.get("apiGroup", ""), resource, event["verb"]
+
+
+def granted() -> Iterator[Right]:
+    for document in yaml.safe_load_all((HERE / "manifests/bridge.yaml").read_text()):
+        for rule in document.get("rules", ()):
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    yield from ((group, resource, verb) for verb in rule["verbs"])
+
+
+def test_the_bridge_uses_the_rights_it_has_and_has_those_it_uses(slurm):
+    assert used() <= set(granted())
+    assert set(granted()) - used() <= RARE
