@@ -18,10 +18,11 @@ from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
 from k8s_bridge.slurm.guard import Guard
+from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import Tables
-from k8s_bridge.slurm.unit import Deletion, Presence, State, Unit
+from k8s_bridge.slurm.unit import Deletion, State, Unit
 
 _SPOKEN = frozenset({"Event", "SetText"})
 _FAST = frozenset(
@@ -154,9 +155,9 @@ class SlurmController:
                 self._postponed.remove(job_id)
                 self._again(job_id)
 
-    def missing(self, job_id: int) -> None:
-        """Slurm said "invalid job id"."""
-        self._observer.gone(job_id)
+    def missing(self, job_id: int, last: Job | None = None) -> None:
+        """Slurm said "invalid job id"; `last` is the job's record before that, if there was one."""
+        self._observer.gone(job_id, last=last)
         self._again(job_id)
 
     def decide(self, key: int, now: float) -> Decision[Effect] | None:
@@ -240,7 +241,7 @@ class SlurmController:
 
     def _judge(self) -> None:
         owned = [int(key) for key in self._job_ids()]
-        gone = sum(1 for job_id in owned if self._observer.presence(job_id) is Presence.GONE)
+        gone = sum(1 for job_id in owned if self._observer.vanished(job_id))
         verdict = self._guard.judge(gone=gone, owned=len(owned), now=self._clock())
         if verdict is not self._observer.deletion:
             self._observer.deletion = verdict

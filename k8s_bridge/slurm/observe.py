@@ -42,6 +42,7 @@ class Observer:
         self._planner = planner
         self._plans: dict[int, tuple[Job, Route, Layout | Refusal, str]] = {}
         self._gone: set[int] = set()
+        self._ended: set[int] = set()
         self._denied: dict[int, Denial] = {}
         self.seen: dict[int, Seen] = {}
         self.turns = Turns()
@@ -71,7 +72,7 @@ class Observer:
             layout=layout,
             shape=shape,
             may_create=self.turns.may(job_id),
-            deletion=self.deletion,
+            deletion=Deletion.ALLOWED if job_id in self._ended else self.deletion,
             denied=self._denied.get(job_id),
             seen=self.seen.get(job_id),
         )
@@ -98,12 +99,19 @@ class Observer:
         """Nothing of the unit is left."""
         for memory in (self.seen, self._plans, self._denied):
             memory.pop(job_id, None)
-        self._gone.discard(job_id)
+        for noted in (self._gone, self._ended):
+            noted.discard(job_id)
         self.turns.leave(job_id)
 
-    def gone(self, job_id: int) -> None:
-        """Slurm said "invalid job id"."""
+    def gone(self, job_id: int, *, last: Job | None) -> None:
+        """Slurm said "invalid job id". `last` is the record before: one that was over is purged in time."""
         self._gone.add(job_id)
+        if last is not None and last.terminal:
+            self._ended.add(job_id)
+
+    def vanished(self, job_id: int) -> bool:
+        """Whether Slurm forgot a job that was not over when last seen (or was never seen)."""
+        return self.presence(job_id) is Presence.GONE and job_id not in self._ended
 
     def denied(self, job_id: int, reason: str, text: str, *, now: float) -> None:
         """The job's JobSet was refused, for a reason that hardly ever passes by itself."""
@@ -152,6 +160,7 @@ class Observer:
         """What Slurm last said of the job id."""
         if str(job_id) in self._tables.jobs:
             self._gone.discard(job_id)
+            self._ended.discard(job_id)
             return Presence.PRESENT
         return Presence.GONE if job_id in self._gone else Presence.UNKNOWN
 

@@ -185,7 +185,7 @@ class Parts:
     def _removed(self, delta: Delta[Job]) -> None:
         """The poller removes a job only when slurmctld said that there is none."""
         if delta.new is None:
-            self._controller.missing(int(delta.key))
+            self._controller.missing(int(delta.key), delta.old)
 
     def _pace(self) -> float:
         interval = self._policies.mixing.spec.poll_interval.total_seconds()

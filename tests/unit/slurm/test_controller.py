@@ -295,3 +295,25 @@ def test_a_timeout_counts_from_the_entry_into_the_state_and_a_restart_reads_it_o
     bridge.job()
     assert bridge.state() == State.ADMITTED
     assert bridge.observer.seen[1].since == 500, "a job that lost a pod waits for the new one from now on"
+
+
+def test_jobs_that_were_over_when_slurm_purged_them_are_given_back_however_many_they_are():
+    bridge = Bridge()
+    for job_id in (1, 2, 3):
+        bridge.jobset(job_id, uid=f"u{job_id}")
+        bridge.controller.missing(job_id, Job(job_id=job_id, states=frozenset({"COMPLETED"})))
+    bridge.controller.polled(started=bridge.time)
+    assert not bridge.controller.guarded
+    assert [bridge.state(j) for j in (1, 2, 3)] == [State.DRAINING] * 3
+
+
+def test_a_job_that_was_over_is_given_back_while_others_are_guarded():
+    bridge = Bridge()
+    for job_id in (1, 2, 3, 4):
+        bridge.jobset(job_id, uid=f"u{job_id}")
+    bridge.controller.missing(1, Job(job_id=1, states=frozenset({"COMPLETED"})))
+    for job_id in (2, 3, 4):
+        bridge.controller.missing(job_id, Job(job_id=job_id, states=frozenset({"RUNNING"})))
+    bridge.controller.polled(started=bridge.time)
+    assert bridge.state(2) == State.GUARDED
+    assert bridge.state(1) == State.DRAINING
