@@ -52,7 +52,7 @@ async def test_nothing_is_left_of_many_jobs(tmp_path: Path):
     config = WorldConfig(directory=tmp_path, slurm=Backend.FAKE, quota=quota, machine=quota)
     async with World.start(config) as world:
         cluster = world.slurm.slurm.cluster
-        cluster.settings = replace(cluster.settings, min_job_age=1.0)
+        cluster.settings = replace(cluster.settings, min_job_age=8.0)
         async with bridge(world) as process:
             await until(lambda: parts(process) and not parts(process)._blocked(), what="it works")
             before = sizes(parts(process))
