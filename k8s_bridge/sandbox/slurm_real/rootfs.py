@@ -31,6 +31,10 @@ def folder(release: str) -> Path:
     return Path(cache) / "k8s-bridge" / f"slurm-{release}"
 
 
+MOUNT_POINTS = ("etc/hosts",)
+"""Files that a cluster's own are mounted over; a new root folder lacks them."""
+
+
 def is_built(release: str) -> bool:
     """Whether the root folder is complete."""
     return (folder(release) / "usr/sbin/slurmrestd").exists()
@@ -86,6 +90,10 @@ def _bootstrap(target: Path, *, suite: str) -> None:
     include = f"--include={','.join(PACKAGES)}"
     freshness = '--aptopt=Acquire::Check-Valid-Until "false"'
     _run("mmdebstrap", "--variant=minbase", "--mode=root", freshness, include, suite, str(partial), source)
+    for mount_point in MOUNT_POINTS:
+        path = partial / mount_point
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     partial.rename(target)
 
 
