@@ -54,6 +54,9 @@ class Roster:
                 may_write=self._services.may_write,
                 clock=time.time,
                 random=random.random,
+                failed=lambda error: self._services.log.error(
+                    "status_not_written", workloadmixing=name, why=str(error)
+                ),
             )
             task = asyncio.get_running_loop().create_task(status.run(), name=f"status {name}")
             self._statuses[name] = (status, task)

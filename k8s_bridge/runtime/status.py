@@ -35,7 +35,8 @@ Write = Callable[[Patch], Awaitable[bytes]]
 class Status:
     """The status of one object. `write` sends a patch and returns the object as it is after it.
 
-    `clock` gives Unix seconds. `may_write` says whether the lease is ours.
+    `clock` gives Unix seconds. `may_write` says whether the lease is ours. `failed` is told when writes begin
+    to fail.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class Status:
         may_write: Callable[[], bool],
         clock: Callable[[], float],
         random: Callable[[], float],
+        failed: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self._write = write
+        self._failed = failed
         self._may_write = may_write
         self._clock = clock
         self._random = random
@@ -122,8 +125,10 @@ class Status:
             after = msgspec.json.decode(await self._write(patch), type=MixingObject)
         except Missing:
             return 0.0
-        except (BridgeError, msgspec.MsgspecError):
+        except (BridgeError, msgspec.MsgspecError) as error:
             self._failures += 1
+            if self._failures == 1:  # the first of a row: the rest would say the same
+                self._failed(error)
             self._dirty.set()
             return exponential(self._failures, self._random)
         self._failures = 0

@@ -67,11 +67,13 @@ class Server:
 class World:
     def __init__(self):
         self.server, self.lease = Server(), [True]
+        self.told: list[Exception] = []
         self.status = Status(
             self.server.write,
             may_write=lambda: self.lease[0],
             clock=lambda: 1_800_000_000.0,
             random=lambda: 0.5,
+            failed=self.told.append,
         )
         self.status.seen(self.server.view())
         self.task = asyncio.get_running_loop().create_task(self.status.run())
@@ -179,6 +181,7 @@ def test_trouble_is_tried_again_with_back_off(virtual):
         await asyncio.sleep(30)
         assert len(world.server.patches) == 5
         assert world.server.condition("Ready")["status"] == "True"
+        assert [str(error) for error in world.told] == ["down"], "said once, not with every attempt"
         await world.stop()
 
     virtual(main)
