@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm, available
+from k8s_bridge.sandbox.slurm_real.network import Bridge
 from k8s_bridge.sandbox.slurm_real.process import marked
 
 pytestmark = pytest.mark.slurm
@@ -58,8 +60,8 @@ async def job_state_is(slurm: RealSlurm, job_id: int, state: str) -> None:
     await until(reached)
 
 
-def network_links() -> set[str]:
-    return {path.name for path in Path("/sys/class/net").glob("kb*")}
+def network_links(directory: Path) -> set[str]:
+    return {path.name for path in Path("/sys/class/net").glob(f"{Bridge(directory).name}*")}
 
 
 def mounts() -> str:
@@ -98,7 +100,7 @@ async def test_job_of_another_user_runs_on_a_dynamic_node_with_gpus(cluster: Rea
 
 @pytest.mark.parametrize("end", ["terminate", "kill"])
 async def test_end_of_a_slurmd_takes_its_job_along(cluster: RealSlurm, end: str) -> None:
-    seconds = str(80_000 + len(str(cluster.world.directory)) + ord(end[0]))
+    seconds = str(1_000_000 + os.getpid())  # other tests run sleeps beside this one
     slurmd = cluster.slurmd("pod-a", "CPUs=1")
     await node_is_idle(cluster, "pod-a")
     job_id = await cluster.sbatch(f"--wrap=exec sleep {seconds}")
@@ -117,12 +119,13 @@ async def test_end_of_a_slurmd_takes_its_job_along(cluster: RealSlurm, end: str)
 
 @pytest.mark.parametrize("end", ["terminate", "kill"])
 async def test_a_slurmd_can_be_ended_at_any_moment_of_its_start(cluster: RealSlurm, end: str) -> None:
+    mine = f"of-{os.getpid()}-"  # other tests run slurmds beside this one
     for moment in range(12):
-        slurmd = cluster.slurmd(f"pod-{moment}", "CPUs=1")
+        slurmd = cluster.slurmd(f"{mine}{moment}", "CPUs=1")
         await asyncio.sleep(moment * 0.003)
         await asyncio.wait_for(slurmd.kill() if end == "kill" else slurmd.terminate(grace=0.5), 5)
         assert not slurmd.alive
-    assert not processes_with("slurmd\0-D\0-Z\0-N\0pod-")
+    assert not processes_with(f"slurmd\0-D\0-Z\0-N\0{mine}")
 
 
 async def test_restart_keeps_jobs_and_a_clean_one_forgets_them(cluster: RealSlurm) -> None:
@@ -171,13 +174,13 @@ async def test_wrapper_scripts_work_by_hand(cluster: RealSlurm, tmp_path: Path) 
 async def test_stop_leaves_nothing(tmp_path: Path) -> None:
     for release in RELEASES:
         skip_unless(release)
-        before = network_links()
         slurm = await RealSlurm.start(release, tmp_path / release)
         slurm.slurmd("pod-a", "CPUs=1")
         assert list(marked(tmp_path / release))
+        assert bool(network_links(tmp_path / release)) == (release == "22.05")
         await slurm.stop()
         assert not list(marked(tmp_path / release))
-        assert network_links() <= before
+        assert network_links(tmp_path / release) == set()
         assert str(tmp_path) not in mounts()
 
 
