@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from api.views import Condition, JobSet, Workload
+from api.views import Condition, Workload
 
 
 class Capacity(StrEnum):
@@ -90,11 +90,6 @@ def _waiting(workload: Workload, found: dict[str, Condition]) -> Admission:
 def _eviction(found: dict[str, Condition]) -> str:
     evicted = found.get("Evicted")
     return f"{evicted.reason}: {evicted.message}" if evicted is not None and is_true(evicted) else ""
-
-
-def owned_by(workload: Workload, jobset: JobSet) -> bool:
-    """Whether the Workload stands for this very JobSet (by uid: names are used again)."""
-    return any(owner.uid == jobset.metadata.uid for owner in workload.metadata.owner_references)
 
 
 def _verdict(
