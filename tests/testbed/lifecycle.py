@@ -45,7 +45,7 @@ def prepare_all() -> None:
 def up() -> None:
     """Bring it up, over the ruins of an earlier one as well; one that is up stays. Raises Failed."""
     prepare_all()
-    with programs.lock("run"):
+    with programs.lock(NAME):
         if not is_up():
             _down()
             _start()
@@ -54,7 +54,7 @@ def up() -> None:
 
 def down() -> None:
     """End everything that `up` started and remove what it made, but for the cache."""
-    with programs.lock("run"):
+    with programs.lock(NAME):
         _down()
 
 

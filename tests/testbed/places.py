@@ -1,4 +1,4 @@
-"""Names, addresses and folders of the testbed. There is one on a machine."""
+"""Names, addresses and folders of a testbed. A machine can have several: KB_TESTBED names another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PROJECT = HERE.parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "k8s-bridge/testbed"
-RUN = CACHE / "run"
+NAME = os.environ.get("KB_TESTBED") or "kb-testbed"
+"""Network namespace of the control plane, and prefix of all other names."""
+RUN = CACHE / "run" / NAME
 """Everything of the running testbed: configuration, data, logs."""
 LOGS = RUN / "log"
 AUDIT = LOGS / "audit.log"
@@ -17,8 +19,6 @@ PKI = RUN / "pki"
 KUBECONFIG = RUN / "kubeconfig"
 """Of a cluster administrator; works in the control plane's network namespace."""
 
-NAME = "kb-testbed"
-"""Network namespace of the control plane, and prefix of all other names."""
 NETNS = Path("/run/netns")
 CONTROL = "10.77.1.1"
 API = f"https://{CONTROL}:6443"

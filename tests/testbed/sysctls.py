@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from testbed.places import RUN
+from testbed.places import CACHE, RUN
 
 _NAMES = (
     "vm/overcommit_memory",
@@ -15,17 +15,20 @@ _NAMES = (
     "kernel/keys/root_maxkeys",
     "kernel/keys/root_maxbytes",
 )
-_KEPT = RUN / "sysctls.json"
+_KEPT = CACHE / "sysctls.json"
 _ROOT = Path("/proc/sys")
 
 
 def keep() -> None:
-    """Note the values of now."""
-    _KEPT.write_text(json.dumps({name: (_ROOT / name).read_text() for name in _NAMES}))
+    """Note the values of now, unless another testbed has changed them already."""
+    if not _KEPT.exists():
+        _KEPT.write_text(json.dumps({name: (_ROOT / name).read_text() for name in _NAMES}))
 
 
 def restore() -> None:
-    """Put back what `keep` noted, where it did."""
-    if _KEPT.exists():
+    """Put back what `keep` noted, unless another testbed still needs what its kubelets have set."""
+    others = [place for place in RUN.parent.glob("*") if place != RUN]
+    if _KEPT.exists() and not others:
         for name, value in json.loads(_KEPT.read_text()).items():
             (_ROOT / name).write_text(value)
+        _KEPT.unlink()
