@@ -38,7 +38,7 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 	$(TESTBED) down
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
-	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed
+	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed tests/conformance
 
 lint: .venv/.ready ## ruff, mypy --strict, import-linter
 	$(RUN)ruff format --check .

@@ -11,7 +11,7 @@ from k8s_bridge.sandbox.slurm_real import rootfs
 from k8s_bridge.sandbox.slurm_real.process import end_marked
 from k8s_bridge.sandbox.slurm_real.release import RELEASES, prepare
 from testbed import certificates, control, images, install, network, node, programs, sysctls
-from testbed.places import KUBECONFIG, LOGS, NAME, NODES, RUN
+from testbed.places import KUBECONFIG, LOGS, NAME, NETNS, NODES, RUN
 from testbed.shell import Failed, say
 
 _PROGRAMS = {
@@ -64,6 +64,11 @@ def is_up() -> bool:
         return _READY.exists() and control.kubectl("get", "--raw", "/readyz") == "ok"
     except Failed:
         return False
+
+
+def is_here() -> bool:
+    """Whether a testbed is up and this process is in its control plane's network."""
+    return is_up() and Path("/proc/self/ns/net").stat().st_ino == (NETNS / NAME).stat().st_ino
 
 
 def _start() -> None:

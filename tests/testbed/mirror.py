@@ -36,7 +36,7 @@ class Mirror:
     @contextlib.asynccontextmanager
     async def open(cls, namespace: str) -> AsyncIterator[Mirror]:
         """A mirror that is complete and follows every change."""
-        async with httpx.AsyncClient(**_how(), timeout=httpx.Timeout(10.0, read=None)) as client:
+        async with httpx.AsyncClient(**how_to_reach(), timeout=httpx.Timeout(10.0, read=None)) as client:
             mirror = cls(client, namespace=namespace)
             versions = {kind: await mirror._read(kind) for kind in WATCHED}
             tasks = [asyncio.create_task(mirror._follow(kind, versions[kind])) for kind in WATCHED]
@@ -80,7 +80,7 @@ class Mirror:
         self._call("DELETE", f"{self._path(kind)}/{name}", json=grace)
 
     def _call(self, method: str, path: str, *, json: Json) -> Json:
-        with httpx.Client(**_how()) as client:
+        with httpx.Client(**how_to_reach()) as client:
             answer = client.request(method, path, json=json)
         if answer.is_error:
             raise RuntimeError(f"{method} {path}: {answer.text}")
@@ -129,7 +129,7 @@ class Mirror:
             callback(change, obj)
 
 
-def _how() -> dict[str, Any]:
+def how_to_reach() -> dict[str, Any]:
     token = TOKENS.read_text().partition(",")[0]
     context = ssl.create_default_context(cafile=str(CA))
     return {"base_url": API, "verify": context, "headers": {"Authorization": f"Bearer {token}"}}
