@@ -20,6 +20,7 @@ from k8s_bridge.kube.reflector import Reflector
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.kube.versions import table_of
 from k8s_bridge.runtime import memory
+from k8s_bridge.runtime.claims import Claims
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.http import Endpoints, HttpServer, application
 from k8s_bridge.runtime.logging import Logger
@@ -74,6 +75,7 @@ class Process:
             health=self._health,
             units=self._units,
             nudges=self._nudges,
+            claims=Claims(),
             may_write=self._may_write,
         )
         self._roster = Roster(services, factory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Mapping
 
 from api.v1alpha1 import ConditionType, WorkloadMixing
 from k8s_bridge.core.conditions import Finding
@@ -28,9 +29,7 @@ class Roster:
         self._supervisor: Supervisor[WorkloadMixing] = Supervisor(
             self._build, report=self._report, random=random.random
         )
-        self.intake = Intake(
-            services.settings.gates, on_change=self._supervisor.want, on_verdict=self._verdict
-        )
+        self.intake = Intake(services.settings.gates, on_change=self._want, on_verdict=self._verdict)
 
     def follow(self, table: Table[MixingObject]) -> None:
         """Serve the custom resources in `table`."""
@@ -61,6 +60,10 @@ class Roster:
             task = asyncio.get_running_loop().create_task(status.run(), name=f"status {name}")
             self._statuses[name] = (status, task)
         return self._statuses[name][0]
+
+    def _want(self, mixings: Mapping[str, WorkloadMixing]) -> None:
+        self._services.claims.keep(mixings.keys())
+        self._supervisor.want(mixings)
 
     def _seen(self, delta: Delta[MixingObject]) -> None:
         if self._services.settings.workloadmixing not in ("", delta.key):

@@ -9,6 +9,7 @@ from typing import Protocol
 from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.claims import Claims
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.logging import Logger
 from k8s_bridge.runtime.metrics import Metrics
@@ -57,6 +58,8 @@ class Services:
     health: Health
     units: Units
     nudges: Nudges
+    claims: Claims
+    """Who serves which partition; withdrawn by a bridge that ends for good."""
     may_write: Callable[[], bool]
     """Whether the lease is ours at this very moment."""
 

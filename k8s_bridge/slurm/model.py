@@ -181,8 +181,14 @@ _UNUSABLE = frozenset(
 
 
 class Ping(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered: Slurm release, API version in use, ClusterName."""
+    """Who answered: Slurm release, API version in use, ClusterName, host names of the slurmctlds."""
 
     release: str
     api_version: str
     cluster: str
+    controllers: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """The same for one cluster however its URL is spelled; many clusters share a default ClusterName."""
+        return f"{self.cluster}@{','.join(self.controllers)}"

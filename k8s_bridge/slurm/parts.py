@@ -10,6 +10,7 @@ import contextlib
 import random
 import time
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from typing import Any
 
 from api.v1alpha1 import WorkloadMixing
@@ -26,25 +27,23 @@ from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
 from k8s_bridge.slurm.act import Actor
 from k8s_bridge.slurm.client import SlurmClient
-from k8s_bridge.slurm.controller import Pace, SlurmController
+from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.credentials import Credentials
 from k8s_bridge.slurm.details import Details
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.pace import pause
 from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies
 from k8s_bridge.slurm.poller import Cycle, Poller
+from k8s_bridge.slurm.report import SlurmHealth
 from k8s_bridge.slurm.reporter import Reporter
 from k8s_bridge.slurm.resolver import Resolver
 from k8s_bridge.slurm.slurm_health import HealthWatch
 from k8s_bridge.slurm.sources import Sources
 from k8s_bridge.slurm.stages import Stages
+from k8s_bridge.slurm.standing import Standing
 from k8s_bridge.slurm.tables import make_tables
-
-_MOVING, _RUNNING = 0.05, 1.0
-"""Seconds between two polls in those paces, at most the spec's pollInterval; when idle it is that."""
-_CALM = 10.0
-"""While jobs merely run, Slurm is left alone so many times as long as its answer took."""
 
 
 class Parts:
@@ -63,9 +62,9 @@ class Parts:
         self._client, self._credentials = client, credentials
         meta = mixing.metadata
         self._tables = tables = make_tables(mixing=naming.mixing_feature(meta.namespace, meta.name))
-        policies = Policies(mixing)
+        self._standing = Standing(services.claims, mixing, on_change=self._take_over)
+        self._policies = policies = Policies(mixing)
         self._planner = Planner(policies)
-        self._policies = policies
         self._observer = Observer(tables, policies=policies, planner=self._planner.plan)
         self._sources = Sources(
             services.client, tables, namespace=mixing.metadata.namespace, mixing=mixing.metadata.name
@@ -115,7 +114,7 @@ class Parts:
             tables=tables,
             observer=self._observer,
             controller=self._controller,
-            health=self._health.now,
+            health=self._slurm_health,
             ping=lambda: self._health.ping,
             may_write=services.may_write,
             clock=time.time,
@@ -129,8 +128,15 @@ class Parts:
 
     def configure(self, mixing: WorkloadMixing) -> None:
         """Take a policy over, and look at every unit in its light."""
-        self._policies = Policies(mixing)
-        self._planner = Planner(self._policies)
+        self._standing.configure(mixing)
+        self._mixing = mixing
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Make everything anew that rests on the spec, or on what other mixings serve."""
+        standing = self._standing
+        self._policies = Policies(self._mixing, elsewhere=standing.elsewhere())
+        self._planner = Planner(self._policies, cluster=standing.cluster)
         self._observer.configure(self._policies, self._planner.plan)
         for queue, limit in self._policies.limits().items():
             self._observer.turns.limit(queue, limit)
@@ -176,6 +182,7 @@ class Parts:
         for part in (self._sources, self._poller, self._reporter, self._credentials):
             part.stop()
         await asyncio.wait(running)
+        self._standing.leave()
         await self._client.close()
         services.health.remove(name)
         services.units.remove(name)
@@ -190,13 +197,8 @@ class Parts:
     def _pace(self) -> float:
         interval = self._policies.mixing.spec.poll_interval.total_seconds()
         last = self._poller.last
-        match self._controller.pace:
-            case Pace.MOVING:
-                return min(_MOVING, interval)
-            case Pace.RUNNING:
-                return min(max(_RUNNING, _CALM * (last.finished - last.started)), interval)
-            case Pace.IDLE:
-                return interval
+        ran = time.time() - self._controller.last_start
+        return pause(self._controller.pace, took=last.finished - last.started, ran=ran, interval=interval)
 
     def _polled(self, cycle: Cycle) -> None:
         if cycle.error is not None:
@@ -211,7 +213,9 @@ class Parts:
 
     async def _ask_who(self) -> None:
         with contextlib.suppress(BridgeError):
-            self._health.ping = await self._client.ping()
+            self._health.ping = ping = await self._client.ping()
+            self._standing.known(ping)
+            self._take_over()
 
     def _render(self, job_id: int) -> Mapping[str, Any]:
         job = self._tables.jobs.get(str(job_id))
@@ -224,7 +228,12 @@ class Parts:
         missing = self._sources.missing()
         if missing:
             return f"{missing}: not listed yet"
-        return self._health.stale()
+        stranded = self._standing.stranded(self._tables.jobsets.values())
+        return str(stranded or "") or self._health.stale() or self._health.unknown()
+
+    def _slurm_health(self) -> SlurmHealth:
+        health, stranded = self._health.now(), self._standing.stranded(self._tables.jobsets.values())
+        return replace(health, reason=stranded.reason, error=str(stranded)) if stranded else health
 
     def _reading(self) -> Reading:
         ping, health = self._health.ping, self._health.now()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from k8s_bridge.slurm.jobset import metadata, render_jobset
-from k8s_bridge.slurm.jobset.policy import Policy, policy_of
+from k8s_bridge.slurm.jobset.policy import UNNAMED, Cluster, Policy, policy_of
 from k8s_bridge.slurm.jobset.resources import unmapped
 from k8s_bridge.slurm.layout import plan
 from k8s_bridge.slurm.layout.types import Exclusive, Layout, NodeShape, Refusal
@@ -19,7 +19,7 @@ from k8s_bridge.slurm.policy import Policies, Route
 class Planner:
     """Plans and renders for one revision of one WorkloadMixing."""
 
-    def __init__(self, policies: Policies, *, cluster: str = "") -> None:
+    def __init__(self, policies: Policies, *, cluster: Cluster = UNNAMED) -> None:
         self._policies = policies
         self._cluster = cluster
         self._compiled: dict[tuple[str, str, str], Policy] = {}

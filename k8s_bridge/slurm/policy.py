@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from api.v1alpha1.partition import PartitionMapping, QueueRule
 from api.v1alpha1.policy import DeletionPolicy
@@ -14,6 +15,7 @@ from k8s_bridge.slurm.unit import Partition
 Trouble = tuple[str, str]
 """(reason, text); both empty when all is well."""
 NO_TROUBLE: Trouble = ("", "")
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +30,22 @@ class Route:
 class Policies:
     """Looks a job's route and limits up. Pure; made anew for each spec."""
 
-    def __init__(self, mixing: WorkloadMixing) -> None:
+    def __init__(self, mixing: WorkloadMixing, *, elsewhere: Mapping[str, str] = NOWHERE) -> None:
+        """`elsewhere`: the partitions of the same cluster that other mixings serve, each with who does."""
         self.mixing = mixing
+        self._elsewhere = elsewhere
         self._mappings = {m.partition_name: m for m in mixing.spec.partition_mappings}
 
     def route(self, job: Job) -> Route | None:
-        """The first managed partition of the job's list, with the first queue rule that matches."""
-        mapping = next((self._mappings[p] for p in job.partition.split(",") if p in self._mappings), None)
-        if mapping is None:
+        """The first managed partition of the job's list, with the first queue rule that matches.
+
+        None when nobody manages one of them, or when the first that is managed is another mixing's.
+        """
+        managed = (p for p in job.partition.split(",") if p in self._mappings or p in self._elsewhere)
+        first = next(managed, "")
+        if first in self._elsewhere or not first or self.leaving:
             return None
+        mapping = self._mappings[first]
         rule = next((r for r in mapping.queue_rules if _matches(r, job)), None)
         queue = (rule and rule.local_queue) or mapping.local_queue or self.mixing.spec.local_queue
         priority_class = (rule and rule.workload_priority_class) or mapping.workload_priority_class
@@ -60,13 +69,26 @@ class Policies:
             trouble=trouble,
         )
 
+    @property
+    def leaving(self) -> bool:
+        """The mixing is being deleted, and what it serves ends first: nothing new is taken."""
+        going = self.mixing.metadata.deletion_timestamp is not None
+        return going and self.mixing.spec.deletion_policy is DeletionPolicy.DRAIN
+
+    def conflict(self) -> Trouble:
+        """Which of our partitions another mixing serves."""
+        lost = [f"{p} is served by {by}" for p, by in sorted(self._elsewhere.items()) if p in self._mappings]
+        if not lost:
+            return NO_TROUBLE
+        text = "; ".join(lost)
+        return "PartitionTaken", f"{text}: of two WorkloadMixings the older one serves a partition"
+
     def not_in_force(self) -> tuple[str, ...]:
         """Fields that are set and that this version does not act on yet, as they are spelled in the spec."""
         spec = self.mixing.spec
         asked = {
             "enablePrioritySync": spec.enable_priority_sync,
             "maxUserPriority": spec.max_user_priority > 0,
-            "deletionPolicy": spec.deletion_policy is DeletionPolicy.DRAIN,
             "slurmd.pinToNode": spec.slurmd.pin_to_node,
             "ray": spec.ray is not None,
         }

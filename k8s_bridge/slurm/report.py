@@ -37,10 +37,11 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     queues: Iterable[Trouble],
     classes: Iterable[Trouble],
     template: str,
+    conflict: Trouble,
     guarded: bool,
     not_in_force: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
-    """All conditions that we own; Ready is True when every other is."""
+    """All conditions that we own; Ready is True when all is well."""
     parts = (
         _finding(ConditionType.SLURM_REACHABLE, (health.reason, health.error), good="Answering"),
         _finding(ConditionType.TOKEN_VALID, health.token_trouble, good="Accepted"),
@@ -56,8 +57,20 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     trouble = (wrong.reason, wrong.message) if wrong else ("", "")
     if guarded:
         trouble = ("MassDeletionRefused", "Slurm suddenly knows none of many of our jobs; nothing is deleted")
+    clash = Finding(
+        type=ConditionType.CONFLICTING,
+        status="True" if conflict[0] else "False",
+        reason=conflict[0] or "NoConflict",
+        message=conflict[1],
+    )
+    trouble = trouble if trouble[0] else conflict
     note = f"not acted on by this version yet: {', '.join(not_in_force)}" if not_in_force else ""
-    return (_finding(ConditionType.READY, trouble, good="Ready", note=note), *parts)
+    return (_finding(ConditionType.READY, trouble, good="Ready", note=note), *parts, clash)
+
+
+def is_good(finding: Finding) -> bool:
+    """Whether a condition says that all is well: Conflicting is the one that is well when False."""
+    return (finding.status == "True") is not (finding.type == ConditionType.CONFLICTING)
 
 
 def counts(groups: Mapping[Group, int], *, nodes: Mapping[str, int]) -> dict[str, Any]:

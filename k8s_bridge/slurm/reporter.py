@@ -23,7 +23,7 @@ from k8s_bridge.slurm.model import Ping
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies, Route, Trouble
-from k8s_bridge.slurm.report import SlurmHealth, counts, findings
+from k8s_bridge.slurm.report import SlurmHealth, counts, findings, is_good
 from k8s_bridge.slurm.tables import Tables
 
 SECONDS = 2.0
@@ -89,6 +89,7 @@ class Reporter:
             queues=[trouble for trouble, _ in self._troubles()],
             classes=[trouble for _, trouble in self._troubles()],
             template=self._template,
+            conflict=self._policies.conflict(),
             guarded=self._controller.guarded,
             not_in_force=self._policies.not_in_force(),
         )
@@ -100,11 +101,11 @@ class Reporter:
         for finding in found:
             before = self._before.get(finding.type)
             self._before[finding.type] = finding
-            if self._ref is None or (before is None and finding.status == "True"):
+            if self._ref is None or (before is None and is_good(finding)):
                 continue
             if before and (before.status, before.reason) == (finding.status, finding.reason):
                 continue
-            kind = EventType.NORMAL if finding.status == "True" else EventType.WARNING
+            kind = EventType.NORMAL if is_good(finding) else EventType.WARNING
             message = f"{finding.type}: {finding.message or finding.reason}"
             event = Event(ref=self._ref, type=kind, reason=finding.reason, message=message)
             await self._events.emit(event, now=datetime.fromtimestamp(self._clock(), UTC))

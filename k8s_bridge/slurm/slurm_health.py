@@ -49,6 +49,10 @@ class HealthWatch:
             return ""
         return f"Slurm's last good answer is {age:.0f} s old: {self._error or 'no answer'}"
 
+    def unknown(self) -> str:
+        """Why nothing may be decided before Slurm has said which cluster it is; "" once it has."""
+        return "" if self.ping is not None else "Slurm has not said yet which cluster it is"
+
     def now(self) -> SlurmHealth:
         """For the status."""
         error, reason = "", ""

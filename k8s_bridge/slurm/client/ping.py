@@ -10,6 +10,7 @@ from k8s_bridge.slurm.model import Ping
 
 
 class _Controller(msgspec.Struct):
+    hostname: str = ""
     ping: str = ""
     pinged: str = ""
     responding: bool = False
@@ -34,4 +35,9 @@ def ping_of(envelope: Envelope | None, *, body: bytes, version: str) -> Ping:
     who = (envelope.meta.slurm or envelope.meta.Slurm) if envelope else None
     if who is None:
         raise Retry("Slurm GET ping: the answer does not say which Slurm it is")
-    return Ping(release=who.release, api_version=version, cluster=who.cluster)
+    return Ping(
+        release=who.release,
+        api_version=version,
+        cluster=who.cluster,
+        controllers=tuple(sorted(controller.hostname for controller in pings)),
+    )

@@ -34,8 +34,8 @@ def template_facts(job: Job, *, layout: Layout, group: Group, policy: Policy) ->
             "gpus": gpus_of(group.shape.gres),
             "tasks": group.tasks,
         },
-        "jobset": naming.jobset_name(job.job_id, cluster=policy.cluster),
+        "jobset": naming.jobset_name(job.job_id, cluster=policy.cluster.key),
         "namespace": policy.namespace,
         "mixing": policy.mixing,
-        "cluster": policy.cluster,
+        "cluster": policy.cluster.name,
     }

@@ -50,7 +50,7 @@ def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]
 def _metadata(job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
     owners = {"ownerReferences": [dict(owner) for owner in policy.owners]} if policy.owners else {}
     return {
-        "name": naming.jobset_name(job.job_id, cluster=policy.cluster),
+        "name": naming.jobset_name(job.job_id, cluster=policy.cluster.key),
         "namespace": policy.namespace,
         "labels": {**metadata.labels(job, policy=policy), **metadata.queue_labels(policy)},
         "annotations": metadata.first_annotations(job, layout=layout, policy=policy),

@@ -20,7 +20,7 @@ def labels(job: Job, *, policy: Policy) -> dict[str, str]:
         naming.MANAGED_BY: "k8s-bridge",
         naming.SLURM_JOB_ID: str(job.job_id),
         naming.WORKLOADMIXING: policy.mixing,
-        naming.CLUSTER: policy.cluster,
+        naming.CLUSTER: policy.cluster.name,
         naming.PARTITION: job.partition,
         naming.ACCOUNT: job.account,
         naming.QOS: job.qos,

@@ -17,6 +17,19 @@ _KILL_WAIT = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A Slurm cluster in names and labels."""
+
+    name: str = ""
+    """ClusterName, "" where Slurm does not tell."""
+    key: str = ""
+    """Part of JobSet names when one namespace serves more than one cluster, else ""."""
+
+
+UNNAMED = Cluster()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """Everything of a WorkloadMixing that a JobSet depends on."""
 
@@ -28,8 +41,7 @@ class Policy:
     slurmd: Slurmd
     template: Template
     """Of `{"podTemplate": …, "claims": {name: resourceClaimTemplateName}}`."""
-    cluster: str = ""
-    """Cluster key: part of names when one namespace serves more than one Slurm cluster."""
+    cluster: Cluster = UNNAMED
     node_selectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Slurm feature -> node labels that pods of such a job require."""
     required_topology: str = ""
@@ -44,7 +56,12 @@ class Policy:
 
 
 def policy_of(
-    mixing: WorkloadMixing, *, partition: PartitionMapping, queue: str, priority_class: str, cluster: str = ""
+    mixing: WorkloadMixing,
+    *,
+    partition: PartitionMapping,
+    queue: str,
+    priority_class: str,
+    cluster: Cluster = UNNAMED,
 ) -> Policy:
     """The policy of one partition; `queue` and `priority_class` as its queue rules gave them.
 

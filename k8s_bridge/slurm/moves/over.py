@@ -69,16 +69,17 @@ def keep(facts: Facts, now: float) -> Verdict:
 
 def let_go(facts: Facts, now: float) -> Verdict:
     """Not for us (any more): whatever was made for it is taken away, the job is left alone."""
+    text = _let_go_text(facts)
     if facts.unit.jobset is None and not facts.unit.nodes:
-        return verdict()
+        return verdict(*text)
     back = give_back(facts, now)
-    return verdict(*_let_go_text(facts), *back.effects, after=back.after)
+    return verdict(*text, *back.effects, after=back.after)
 
 
 def _let_go_text(facts: Facts) -> tuple[Effect, ...]:
     """A job that we hold and that has just left our partitions: nobody but an admin can release it now."""
     job = facts.unit.job
-    if job is None or facts.unit.jobset is None or not (job.pending and job.held and facts.ours_by_text):
+    if job is None or not (job.pending and job.held and facts.ours_by_text):
         return ()
     text = say("NotManaged", f"partition {job.partition} is not managed by Kueue any more; release the job")
     return (SetText(job_id=job.job_id, text=text),) if text != job.admin_comment else ()

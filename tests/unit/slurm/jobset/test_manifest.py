@@ -23,6 +23,7 @@ from support.jobset_cases import (
 )
 
 from k8s_bridge.slurm.jobset import Policy
+from k8s_bridge.slurm.jobset.policy import Cluster
 from k8s_bridge.slurm.layout import Group, Layout, Shape, digest
 from k8s_bridge.slurm.model import Job
 
@@ -94,8 +95,8 @@ def test_pods_carry_the_labels_but_kueue_must_not_queue_them_by_themselves() -> 
 
 
 def test_a_cluster_key_keeps_two_slurm_clusters_apart() -> None:
-    meta = manifest(policy=policy(cluster="east"))["metadata"]
-    assert meta["name"] == "slurm-job-east-42"
+    meta = manifest(policy=policy(cluster=Cluster(name="east", key="east-1f")))["metadata"]
+    assert meta["name"] == "slurm-job-east-1f-42"
     assert meta["labels"]["k8s-bridge.x-k8s.io/cluster"] == "east"
 
 
