@@ -1,1 +1,1 @@
-"""Real Kubernetes, Kueue, JobSet and Slurm on one machine, without a container engine on it."""
+"""Real Kubernetes, Kueue, JobSet, KubeRay and Slurm on one machine, without a container engine on it."""

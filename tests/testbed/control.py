@@ -7,7 +7,7 @@ from pathlib import Path
 from k8s_bridge.sandbox.slurm_real.process import kill, marked
 from testbed.certificates import CA, TOKENS
 from testbed.places import AUDIT, CONTROL, HERE, KUBECONFIG, NAME, PKI, PODS, RUN, SERVICES
-from testbed.programs import binaries
+from testbed.programs import program
 from testbed.shell import daemon, inside, run, until
 
 _ETCD = "http://127.0.0.1:2379"
@@ -28,14 +28,14 @@ def start() -> None:
     )
     _component("kube-scheduler", "--leader-elect=false")
     # The API server calls webhooks by their Service, so Services must work where it runs.
-    daemon("kube-proxy", binaries() / "kube-proxy", *proxy_options(NAME, address="127.0.0.1"))
+    daemon("kube-proxy", program("kube-proxy"), *proxy_options(NAME, address="127.0.0.1"))
 
 
 def start_etcd() -> None:
     """Start etcd, without waiting for disks: nothing here has to outlive a power cut."""
     daemon(
         "etcd",
-        binaries() / "etcd",
+        program("etcd"),
         f"--data-dir={RUN / 'etcd'}",
         f"--listen-client-urls={_ETCD}",
         f"--advertise-client-urls={_ETCD}",
@@ -47,7 +47,7 @@ def start_etcd() -> None:
 
 def start_apiserver() -> None:
     """Start the API server; returns when it is ready."""
-    daemon("kube-apiserver", binaries() / "kube-apiserver", *_APISERVER)
+    daemon("kube-apiserver", program("kube-apiserver"), *_APISERVER)
     until("the API server is ready", lambda: kubectl("get", "--raw", "/readyz"))
 
 
@@ -60,7 +60,7 @@ def stop_apiserver() -> None:
 
 def kubectl(*args: str | Path, stdin: str = "") -> str:
     """The output of kubectl as administrator. Raises Failed."""
-    return run(*inside(), binaries() / "kubectl", f"--kubeconfig={KUBECONFIG}", *args, stdin=stdin)
+    return run(*inside(), program("kubectl"), f"--kubeconfig={KUBECONFIG}", *args, stdin=stdin)
 
 
 def proxy_options(name: str, *, address: str) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def proxy_options(name: str, *, address: str) -> tuple[str, ...]:
 
 def _component(name: str, *options: str) -> None:
     kubeconfigs = [f"--{use}kubeconfig={KUBECONFIG}" for use in ("", "authentication-", "authorization-")]
-    daemon(name, binaries() / name, "--bind-address=127.0.0.1", *kubeconfigs, *options)
+    daemon(name, program(name), "--bind-address=127.0.0.1", *kubeconfigs, *options)
 
 
 _APISERVER = (

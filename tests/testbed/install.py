@@ -1,31 +1,39 @@
-"""What is installed into the cluster: JobSet and Kueue by their own charts, and the bridge's own kind."""
+"""What is installed: JobSet and Kueue by charts, KubeRay and DNS by manifests, and the bridge's own kind."""
 
 from __future__ import annotations
 
-from testbed import images
+import json
+import os
+
+from testbed import images, programs
 from testbed.control import kubectl
-from testbed.places import KUBECONFIG, NODES, PROJECT, SYSTEM, WORKERS, node_name
-from testbed.programs import binaries, chart
+from testbed.places import HERE, KUBECONFIG, NODES, PROJECT, RUN, SYSTEM, WORKERS, node_name
 from testbed.shell import inside, run, until
 
 _GPUS = '{"status": {"capacity": {"nvidia.com/gpu": "8"}}}'
+_NAMESPACES = ("kube-system", "jobset-system", "kuberay-system", "kueue-system")
+_ALONE = {
+    "nodeSelector": {"kubernetes.io/hostname": node_name(SYSTEM)},
+    "tolerations": [{"operator": "Exists"}],
+}
 
 
 def install() -> None:
-    """Install all; returns when both controllers are ready. JobSet first: Kueue looks for its kind."""
-    kubectl("create", "-f", PROJECT / "api/crds/workloadmixings.yaml")
-    _helm("jobset", "", images.JOBSET, "controller")
-    _helm("kueue", "controllerManager.manager.", images.KUEUE, "controllerManager")
+    """Install all; returns when all of it is ready. Kueue comes last: it looks for the others' kinds."""
+    kubectl("create", "-f", PROJECT / "api/crds/workloadmixings.yaml", "-f", HERE / "manifests/dns.yaml")
+    _helm("jobset", "", "controller")
+    _kuberay()
+    _helm("kueue", "controllerManager.manager.", "controllerManager")
     until("all nodes are ready", wait_for_nodes, seconds=90)
     for node in WORKERS:
         kubectl("patch", "node", node_name(node), "--subresource=status", "--type=merge", "-p", _GPUS)
-    for name in ("kueue", "jobset"):
-        until(f"{name} is ready", lambda name=name: _available(name), seconds=120)
+    for namespace in _NAMESPACES:
+        until(f"{namespace} is ready", lambda namespace=namespace: _available(namespace), seconds=120)
 
 
-def _helm(name: str, prefix: str, image: str, pod: str) -> None:
+def _helm(name: str, prefix: str, pod: str) -> None:
     """Install a chart; `prefix`: where its values keep the image; `pod`: where its pods' traits."""
-    repository, _, tag = image.partition(":")
+    repository, _, tag = images.controller(name).name.partition(":")
     values = {
         f"{prefix}image.repository": repository,
         f"{prefix}image.tag": tag,
@@ -33,9 +41,37 @@ def _helm(name: str, prefix: str, image: str, pod: str) -> None:
         f"{pod}.tolerations[0].operator": "Exists",
         f"{pod}.nodeSelector.kubernetes\\.io/hostname": node_name(SYSTEM),
     }
+    module = name if name == "jobset" else "kube"
+    chart = programs.source(f"sigs.k8s.io/{name}", module=module) / "charts" / name
     place = ("--namespace", f"{name}-system", "--create-namespace", "--kubeconfig", str(KUBECONFIG))
     options = [f"--set-string={key}={value}" for key, value in values.items()]
-    run(*inside(), binaries() / "helm", "install", name, chart(name), *place, *options)
+    run(*inside(), programs.program("helm"), "install", name, chart, *place, *options)
+
+
+def _kuberay() -> None:
+    """KubeRay by its own manifests, in our image and place. Within their 0.1 CPU it would crawl."""
+    manifests = (
+        programs.source("github.com/ray-project/kuberay/ray-operator", module="kuberay") / "config/default"
+    )
+    name, _, tag = images.controller("kuberay").name.partition(":")
+    pod = _ALONE | {"containers": [{"name": "kuberay-operator", "resources": {"$patch": "replace"}}]}
+    patch = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "kuberay-operator"},
+        "spec": {"template": {"spec": pod}},
+    }
+    overlay = {
+        "namespace": "kuberay-system",
+        "resources": [os.path.relpath(manifests, RUN / "kuberay")],
+        "images": [{"name": "quay.io/kuberay/operator", "newName": name, "newTag": tag}],
+        "patches": [{"patch": json.dumps(patch)}],
+    }
+    (RUN / "kuberay").mkdir()
+    (RUN / "kuberay/kustomization.yaml").write_text(json.dumps(overlay))
+    kubectl("create", "namespace", "kuberay-system")
+    # Its kinds are too large for the annotation of a plain apply.
+    kubectl("apply", "--server-side", "-k", RUN / "kuberay")
 
 
 def wait_for_nodes() -> None:
@@ -43,7 +79,5 @@ def wait_for_nodes() -> None:
     kubectl("wait", "node", *map(node_name, NODES), "--for=condition=Ready", "--timeout=1s")
 
 
-def _available(name: str) -> None:
-    kubectl(
-        "-n", f"{name}-system", "wait", "deployment", "--all", "--for=condition=Available", "--timeout=2s"
-    )
+def _available(namespace: str) -> None:
+    kubectl("-n", namespace, "wait", "deployment", "--all", "--for=condition=Available", "--timeout=2s")

@@ -11,6 +11,7 @@ from k8s_bridge.sandbox.slurm_real import rootfs
 from k8s_bridge.sandbox.slurm_real.process import end_marked
 from k8s_bridge.sandbox.slurm_real.release import RELEASES, prepare
 from testbed import certificates, control, images, install, network, node, programs, sysctls
+from testbed.locks import lock
 from testbed.places import KUBECONFIG, LOGS, NAME, NETNS, NODES, RUN
 from testbed.shell import Failed, say
 
@@ -27,7 +28,7 @@ _CNI = Path("/usr/lib/cni/bridge")
 _READY = RUN / "ready"
 _HINTS = f"""The testbed is up.
   export KUBECONFIG={KUBECONFIG}
-  nsenter --net=/run/netns/{NAME} {{binaries}}/kubectl get pods -A
+  nsenter --net=/run/netns/{NAME} {{kubectl}} get pods -A
   logs: {LOGS}
   make testbed-test, make testbed-down"""
 
@@ -45,16 +46,16 @@ def prepare_all() -> None:
 def up() -> None:
     """Bring it up, over the ruins of an earlier one as well; one that is up stays. Raises Failed."""
     prepare_all()
-    with programs.lock(NAME):
+    with lock(NAME):
         if not is_up():
             _down()
             _start()
-    say(_HINTS.format(binaries=programs.binaries()))
+    say(_HINTS.format(kubectl=programs.program("kubectl")))
 
 
 def down() -> None:
     """End everything that `up` started and remove what it made, but for the cache."""
-    with programs.lock(NAME):
+    with lock(NAME):
         _down()
 
 
@@ -81,7 +82,7 @@ def _start() -> None:
     say("starting the nodes")
     for number in NODES:
         node.start(number)
-    say("installing JobSet and Kueue")
+    say("installing DNS, JobSet, KubeRay and Kueue")
     install.install()
     _READY.touch()
 

@@ -13,6 +13,7 @@ from k8s_bridge.sandbox.slurm_real.process import marked
 from testbed import images, programs
 from testbed.control import proxy_options
 from testbed.places import (
+    DNS,
     HERE,
     KUBECONFIG,
     LOGS,
@@ -47,7 +48,7 @@ def start(number: int) -> None:
     settings = (
         f"HOST={node_name(number)}",
         f"PLACE={place}",
-        f"BIN={programs.binaries()}",
+        f"BIN={programs.folder()}",
         f"IMAGES={' '.join(map(str, images.archives(number)))}",
         f"KUBECONFIG={KUBECONFIG}",
         f"ADDRESS={node_address(number)}",
@@ -128,8 +129,8 @@ def _kubelet(number: int) -> dict[str, Any]:
         "cgroupRoot": f"/{NAME}/{node_name(number)}",
         "failCgroupV1": False,
         "failSwapOn": False,
-        # There is no DNS. An address where nobody answers would make every look-up wait.
-        "clusterDNS": ["127.0.0.1"],
+        "clusterDNS": [DNS],
+        "clusterDomain": "cluster.local",
         "resolvConf": "",
         # Kueue waits until a Secret that it has just written is in its own volume.
         "syncFrequency": "5s",

@@ -23,6 +23,7 @@ NETNS = Path("/run/netns")
 CONTROL = "10.77.1.1"
 API = f"https://{CONTROL}:6443"
 SERVICES = "10.96.0.0/16"
+DNS = "10.96.0.10"
 PODS = "10.88.0.0/16"
 SYSTEM = 0
 """The node of Kueue and JobSet: losing another one must not take them along."""

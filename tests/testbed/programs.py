@@ -1,75 +1,72 @@
-"""The Go programs, built once from pinned modules and kept in the cache by the sums of those modules."""
+"""The Go programs, built once from pinned modules; each module's are kept in the cache by its own sums."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
+from testbed.locks import lock
 from testbed.places import CACHE, HERE
 from testbed.shell import Failed, run, say
 
 _KUBERNETES = "v1.35.3"
-_MODULES = HERE / "go"
-_ETCD = "go.etcd.io/etcd/server/v3"
+_SOURCES = HERE / "go"
+_MAIN = "kube"
+_PACKAGES: Mapping[str, str] = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "coredns": "testbed.example/coredns",
+    "jobset": "sigs.k8s.io/jobset",
+    "kuberay": "github.com/ray-project/kuberay/ray-operator",
+    _MAIN: "tool",
+}
+"""What is built of each module, smallest first. All but one make the program that they are named after.
+
+They are modules of their own because they need other versions of the same libraries.
+"""
 _VERSION_VARIABLES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 _TELL_EVERY = 20.0
 _GO = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
 
 
-def folder() -> Path:
-    """Where this version's programs and images are, or will be."""
+def program(name: str) -> Path:
+    """Where a program is, or will be."""
+    return folder(name if name in _PACKAGES else _MAIN) / name
+
+
+def folder(module: str = _MAIN) -> Path:
+    """Where the programs of a module are; another version of it is another folder."""
     digest = hashlib.sha256()
-    for path in sorted(_MODULES.glob("*/go.*")):
+    for path in sorted((_SOURCES / module).iterdir()):
         digest.update(path.read_bytes())
-    return CACHE / digest.hexdigest()[:16]
+    return CACHE / "programs" / f"{module}-{digest.hexdigest()[:16]}"
 
 
-def binaries() -> Path:
-    """Folder of the programs."""
-    return folder() / "bin"
-
-
-def chart(name: str) -> Path:
-    """The Helm chart of Kueue or JobSet, in the folder of its pinned module."""
-    ours = _MODULES / ("jobset" if name == "jobset" else "kube")
-    found = run("go", "-C", ours, "list", "-m", "-f", "{{.Dir}}", f"sigs.k8s.io/{name}", env=_GO)
-    return Path(found.strip()) / "charts" / name
+def source(package: str, *, module: str = _MAIN) -> Path:
+    """The sources of a Go module that `module` requires: charts and manifests are read there."""
+    found = run("go", "-C", _SOURCES / module, "list", "-m", "-f", "{{.Dir}}", package, env=_GO)
+    return Path(found.strip())
 
 
 def build() -> None:
-    """Build what is missing. Raises Failed. Cold: about 14 minutes on two idle cores."""
+    """Build what is missing. Raises Failed. Cold: about 20 minutes on two idle cores."""
     if not shutil.which("go"):
         raise Failed("no Go toolchain here: the testbed builds Kubernetes and Kueue from source")
     with lock("build"):
-        if binaries().exists():
-            return
-        partial = folder() / "partial"
-        partial.mkdir(parents=True, exist_ok=True)
-        _go_build("etcd", partial / "etcd", _ETCD)
-        # JobSet needs an older controller-runtime than Kueue, so it is a module of its own.
-        _go_build("jobset", f"{partial}/", "tool")
-        _go_build("kube", f"{partial}/", "tool")
-        partial.rename(binaries())
+        for module, package in _PACKAGES.items():
+            if not folder(module).exists():
+                _build(module, package)
 
 
-@contextmanager
-def lock(name: str) -> Iterator[None]:
-    """One at a time on this machine; whoever waits is told so."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"another {name} of the testbed is under way: waiting for it")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _build(module: str, package: str) -> None:
+    partial = folder(module).with_suffix(".partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    _go_build(module, f"{partial}/" if module == _MAIN else partial / module, package)
+    partial.rename(folder(module))
 
 
 def _go_build(module: str, target: Path | str, package: str) -> None:
@@ -77,7 +74,7 @@ def _go_build(module: str, target: Path | str, package: str) -> None:
     argv = ["nice", "-n", "19", "go", "build", "-v", "-p", "2", "-trimpath", "-ldflags", _flags()]
     building = subprocess.Popen(
         [*argv, "-o", str(target), package],
-        cwd=_MODULES / module,
+        cwd=_SOURCES / module,
         env=os.environ | _GO,
         stderr=subprocess.PIPE,
         text=True,
