@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,8 +53,27 @@ def build(release: str, *, suite: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with _lock(target.with_suffix(".lock")):
         if not is_built(release):
-            _bootstrap(target, suite=suite)
+            bootstrap(target, suite=suite, packages=PACKAGES)
     return target
+
+
+def bootstrap(target: Path, *, suite: str, packages: Sequence[str]) -> None:
+    """A new root folder with these Debian packages; it appears when it is complete. Raises RuntimeError."""
+    source = mirror()
+    if not source:
+        raise RuntimeError(f"apt knows no Debian mirror (set {MIRROR_VARIABLE})")
+    if not shutil.which("mmdebstrap"):
+        apt("install", "--yes", "--no-install-recommends", "mmdebstrap")
+    partial = target.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    include = f"--include={','.join(packages)}"
+    freshness = '--aptopt=Acquire::Check-Valid-Until "false"'
+    _run("mmdebstrap", "--variant=minbase", "--mode=root", freshness, include, suite, str(partial), source)
+    for mount_point in MOUNT_POINTS:
+        path = partial / mount_point
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    partial.rename(target)
 
 
 def mirror() -> str:
@@ -77,24 +96,6 @@ def candidate(package: str) -> str:
     lines = _run("apt-cache", "policy", package).splitlines()
     version = next((line.split()[1] for line in lines if "Candidate:" in line), "")
     return ".".join(version.split(".")[:2])
-
-
-def _bootstrap(target: Path, *, suite: str) -> None:
-    source = mirror()
-    if not source:
-        raise RuntimeError(f"apt knows no Debian mirror (set {MIRROR_VARIABLE})")
-    if not shutil.which("mmdebstrap"):
-        apt("install", "--yes", "--no-install-recommends", "mmdebstrap")
-    partial = target.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    include = f"--include={','.join(PACKAGES)}"
-    freshness = '--aptopt=Acquire::Check-Valid-Until "false"'
-    _run("mmdebstrap", "--variant=minbase", "--mode=root", freshness, include, suite, str(partial), source)
-    for mount_point in MOUNT_POINTS:
-        path = partial / mount_point
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    partial.rename(target)
 
 
 def _run(*argv: str) -> str:
