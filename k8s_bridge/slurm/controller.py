@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol, get_args
 
 from k8s_bridge.core.decision import Decision
@@ -20,6 +19,7 @@ from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
 from k8s_bridge.slurm.guard import Guard
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.pace import Pace
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import Tables
 from k8s_bridge.slurm.unit import Deletion, State, Unit
@@ -46,14 +46,6 @@ _FOLLOWED = _FAST | {
     State.RESIZED,
 }
 _SLURM_EFFECTS = get_args(SlurmEffect)
-
-
-class Pace(Enum):
-    """Whether units wait for what only Slurm can tell, merely run, or neither."""
-
-    MOVING = "moving"
-    RUNNING = "running"
-    IDLE = "idle"
 
 
 class Acting(Protocol):
@@ -90,6 +82,8 @@ class SlurmController:
     ) -> None:
         self.name = name
         self.said: dict[int, Said] = {}
+        self.last_start = float("-inf")
+        """When a job was first seen to run last, by `clock`."""
         self.census = Census()
         self._tables = tables
         self._observer = observer
@@ -220,6 +214,8 @@ class SlurmController:
         self._observer.remember(unit, state, now=now)
         if before is None or before.state is not state:
             self._stages.entered(unit.job_id, state, now)
+            if state is State.RUNNING:
+                self.last_start = now
         if unit.job_id not in self._observer.seen:
             self.said.pop(unit.job_id, None)
             self._decided.pop(unit.job_id, None)

@@ -136,14 +136,14 @@ class Poller:
             await self._pause(cycle)
 
     async def _cycle(self) -> Cycle:
+        """Jobs first: where a job that is over is seen, its nodes are seen idle in the same cycle."""
         started = self._clock()
         error: BridgeError | None = None
-        looks = (self._jobs.refresh(), self._nodes.refresh())
-        for result in await asyncio.gather(*looks, return_exceptions=True):
-            if isinstance(result, BridgeError):
-                error = error or result
-            elif isinstance(result, BaseException):
-                raise result
+        try:
+            await self._jobs.refresh()
+            await self._nodes.refresh()
+        except BridgeError as trouble:
+            error = trouble
         number = self.last.number + 1
         return Cycle(number=number, started=started, finished=self._clock(), error=error)
 

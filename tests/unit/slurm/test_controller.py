@@ -13,11 +13,12 @@ from api.views import Condition, JobSet, ObjectMeta, OwnerReference, Workload, W
 from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
-from k8s_bridge.slurm.controller import Pace, SlurmController
+from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.effects import CreateJobSet, NodesDelete, TakeHold
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.pace import Pace
 from k8s_bridge.slurm.policy import Policies
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import make_tables
@@ -89,6 +90,16 @@ class Bridge:
                 )
             )
         )
+
+    def admitted(self, *, since: float) -> None:
+        when = datetime.fromtimestamp(since, UTC)
+        workload = Workload(
+            metadata=ObjectMeta(name="w", resource_version="1", owner_references=(OwnerReference(uid="u"),)),
+            status=WorkloadStatus(
+                conditions=(Condition(type="Admitted", status="True", last_transition_time=when),)
+            ),
+        )
+        self.tables.workloads.upsert(workload)
 
     def state(self, job_id: int = 1) -> str | None:
         decision = self.controller.decide(job_id, self.time)
@@ -281,12 +292,7 @@ def test_a_timeout_counts_from_the_entry_into_the_state_and_a_restart_reads_it_o
     bridge = Bridge()
     bridge.job()
     bridge.jobset()
-    admitted = Condition(type="Admitted", status="True", last_transition_time=datetime.fromtimestamp(10, UTC))
-    workload = Workload(
-        metadata=ObjectMeta(name="w", resource_version="1", owner_references=(OwnerReference(uid="u"),)),
-        status=WorkloadStatus(conditions=(admitted,)),
-    )
-    bridge.tables.workloads.upsert(workload)
+    bridge.admitted(since=10)
     assert bridge.state() == State.ADMITTED
     assert bridge.observer.seen[1].since == 10, "after a restart the Workload tells since when"
     bridge.job(reason="BadConstraints", features="nodes-for-1")
@@ -317,3 +323,14 @@ def test_a_job_that_was_over_is_given_back_while_others_are_guarded():
     bridge.controller.polled(started=bridge.time)
     assert bridge.state(2) == State.GUARDED
     assert bridge.state(1) == State.DRAINING
+
+
+def test_a_start_counts_when_it_is_first_seen():
+    bridge = Bridge()
+    bridge.job(states=frozenset({"RUNNING"}), features="nodes-for-1")
+    bridge.jobset()
+    bridge.admitted(since=10)
+    assert bridge.state() == State.RUNNING
+    bridge.time = 160.0
+    assert bridge.state() == State.RUNNING
+    assert bridge.controller.last_start == 100.0

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from k8s_bridge.core.errors import Retry
 from k8s_bridge.slurm.model import Node
 from k8s_bridge.slurm.poller import Cycle, Poller
-from tests.unit.slurm.poller.fake import FakeSlurm, job, job_table, node_table
+from tests.unit.slurm.poller.fake import COMPLETED, RUNNING, FakeSlurm, job, job_table, node_table
 
 IDLE = frozenset({"IDLE"})
 NEVER = 3600.0
@@ -205,3 +205,24 @@ async def test_a_pace_that_is_the_same_ends_no_pause() -> None:
         running.poller.repace()
         await asyncio.sleep(0.02)
         assert len(running.cycles) == 1
+
+
+async def test_where_a_job_is_seen_over_its_nodes_are_seen_idle() -> None:
+    """A job that ends while the jobs are read: its busy node must not wait for another cycle."""
+    slurm = FakeSlurm(job(1, RUNNING))
+    slurm.put_node(Node(name="a", states=frozenset({"ALLOCATED"})))
+    async with polling(slurm) as running:
+        await running.ended(1)
+        original = slurm.job_states
+
+        async def states() -> object:
+            await asyncio.sleep(0)  # as a request does: whatever is asked beside it is answered before
+            slurm.put(job(1, COMPLETED))
+            slurm.put_node(Node(name="a", states=IDLE))
+            return await original()
+
+        slurm.job_states = states  # type: ignore[method-assign]
+        running.poller.nudge()
+        await running.ended(2)
+        assert running.jobs.get("1") == job(1, COMPLETED)
+        assert running.nodes.get("a") == Node(name="a", states=IDLE)
