@@ -16,6 +16,9 @@ ACCOUNT = f"{GROUP}/account"
 QOS = f"{GROUP}/qos"
 USER = f"{GROUP}/user"
 
+DRAIN_FINALIZER = f"{GROUP}/drain"
+"""On a WorkloadMixing whose deletion waits until nothing of it is left."""
+
 IDENTITY = f"{GROUP}/identity"
 """Annotation: the first-submit anchor, `<submit_time>.<restart_count>.<user_id>` at creation."""
 CONSTRAINTS = f"{GROUP}/user-constraints"

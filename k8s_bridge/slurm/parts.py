@@ -30,6 +30,7 @@ from k8s_bridge.slurm.client import SlurmClient
 from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.credentials import Credentials
 from k8s_bridge.slurm.details import Details
+from k8s_bridge.slurm.farewell import Farewell
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.pace import pause
@@ -119,6 +120,14 @@ class Parts:
             may_write=services.may_write,
             clock=time.time,
         )
+        self._farewell = Farewell(
+            services.client,
+            left=self._left,
+            may_write=services.may_write,
+            failed=lambda error: services.log.warning(
+                "finalizer_not_written", workloadmixing=name, why=str(error)
+            ),
+        )
         tables.subscribe(self._queue.add)
         tables.jobs.subscribe(self._removed)
         self._controller.on_again(self._queue.add)
@@ -129,6 +138,7 @@ class Parts:
     def configure(self, mixing: WorkloadMixing) -> None:
         """Take a policy over, and look at every unit in its light."""
         self._standing.configure(mixing)
+        self._farewell.configure(mixing)
         self._mixing = mixing
         self._take_over()
 
@@ -165,6 +175,7 @@ class Parts:
             "sources": self._sources.run(),
             "poller": self._poller.run(),
             "reporter": self._reporter.run(),
+            "farewell": self._farewell.run(),
             "credentials": self._credentials.run(self._health.bad),
         }
 
@@ -179,7 +190,7 @@ class Parts:
         """Effects under way finish first; then nothing feeds them any more; then connections close."""
         services, name = self._services, self._name
         self._loop.stop()
-        for part in (self._sources, self._poller, self._reporter, self._credentials):
+        for part in (self._sources, self._poller, self._reporter, self._farewell, self._credentials):
             part.stop()
         await asyncio.wait(running)
         self._standing.leave()
@@ -216,6 +227,12 @@ class Parts:
             self._health.ping = ping = await self._client.ping()
             self._standing.known(ping)
             self._take_over()
+
+    def _left(self) -> int:
+        """JobSets and Slurm nodes that are still there; as long as that is not known, one."""
+        if self._blocked():
+            return 1
+        return len(self._tables.jobsets) + len(self._tables.jobs_with_nodes())
 
     def _render(self, job_id: int) -> Mapping[str, Any]:
         job = self._tables.jobs.get(str(job_id))

@@ -39,6 +39,7 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     template: str,
     conflict: Trouble,
     guarded: bool,
+    leaving: bool = False,
     not_in_force: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
     """All conditions that we own; Ready is True when all is well."""
@@ -57,6 +58,8 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     trouble = (wrong.reason, wrong.message) if wrong else ("", "")
     if guarded:
         trouble = ("MassDeletionRefused", "Slurm suddenly knows none of many of our jobs; nothing is deleted")
+    if leaving:
+        trouble = ("Deleting", "nothing new is taken; it goes when its last JobSet and Slurm node are gone")
     clash = Finding(
         type=ConditionType.CONFLICTING,
         status="True" if conflict[0] else "False",

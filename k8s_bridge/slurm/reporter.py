@@ -91,6 +91,7 @@ class Reporter:
             template=self._template,
             conflict=self._policies.conflict(),
             guarded=self._controller.guarded,
+            leaving=self._policies.leaving,
             not_in_force=self._policies.not_in_force(),
         )
         self._status.report(found, self._fields())

@@ -19,6 +19,7 @@ from testbed.places import API
 
 Callback = Callable[[Change, Json], None]
 _PAUSE = 0.2
+_MERGE = {"Content-Type": "application/merge-patch+json"}
 _SECRET = ("secrets", "configmaps", "serviceaccounts")
 WATCHED = tuple(kind for kind in ALL if kind.plural not in _SECRET)
 
@@ -79,9 +80,14 @@ class Mirror:
         grace = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
         self._call("DELETE", f"{self._path(kind)}/{name}", json=grace)
 
+    def patch(self, kind: Kind, namespace: str, name: str, patch: Json) -> Json:
+        """Merge `patch` into an object."""
+        del namespace
+        return self._call("PATCH", f"{self._path(kind)}/{name}", json=patch)
+
     def _call(self, method: str, path: str, *, json: Json) -> Json:
         with httpx.Client(**how_to_reach()) as client:
-            answer = client.request(method, path, json=json)
+            answer = client.request(method, path, json=json, headers=_MERGE if method == "PATCH" else None)
         if answer.is_error:
             raise RuntimeError(f"{method} {path}: {answer.text}")
         return dict(answer.json())

@@ -20,7 +20,6 @@ from k8s_bridge.sandbox.slurm_fake.routes import find
 from k8s_bridge.sandbox.slurm_fake.versions import RELEASES
 
 _NO_PATH = "Unable find requested URL. Please view /openapi/v3 for API reference."
-_CLUSTER_NAME = "sandbox"
 _LATE = frozenset({Fault.HANG, Fault.SLOW})
 _EMPTY: dict[str, Any] = {"jobs": [], "last_backfill": number(0), "last_update": number(0)}
 
@@ -51,7 +50,8 @@ class Api:
         version = request.path_params["version"]
         if version not in self._release.full + self._release.ping_only:
             return plain(_NO_PATH, status=404)
-        envelope = Envelope(release=self.cluster.settings.release, version=version, cluster=_CLUSTER_NAME)
+        settings = self.cluster.settings
+        envelope = Envelope(release=settings.release, version=version, cluster=settings.name)
         if "X-SLURM-USER-TOKEN" not in request.headers:
             return plain("Authentication failure", status=401)
         if request.path_params["rest"].strip("/") == "ping":

@@ -16,12 +16,13 @@ ROOT = "root"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What slurm.conf would say; times in seconds. See versions.RELEASES for `release`.
+    """What slurm.conf would say; times in seconds. See versions.RELEASES for `release`; `name`: ClusterName.
 
     `recovery`: after how long Slurm looks again at jobs with BadConstraints.
     `away_answer`: how long slurmrestd tries before it says that slurmctld is away.
     """
 
+    name: str = "sandbox"
     release: str = "24.11"
     partitions: tuple[str, ...] = ("all",)
     cred_expire: float = 5.0
