@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from conformance.slurmrestd.world import V
 
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm, Fault, FaultRule
-
-from .conftest import V
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from conformance.slurmrestd.world import V
 
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm
-
-from .conftest import V
 
 MANY = 20_000
 

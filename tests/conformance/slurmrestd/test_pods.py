@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from conformance.slurmrestd.world import World
 
 from api.v1alpha1.slurmd import Slurmd
 from k8s_bridge.sandbox.controllers.kubelet_runtime import PodEnv, PodRuntime
@@ -16,8 +17,6 @@ from k8s_bridge.sandbox.slurmd_runtime import (
 )
 from k8s_bridge.slurm.jobset.container import slurmd_container
 from k8s_bridge.slurm.layout.types import Shape
-
-from .conftest import World
 
 NAME = "slurm-job-7-w-0-0-x5k2p"
 ENV = PodEnv(node="node-1", variables={"POD_NAME": NAME})

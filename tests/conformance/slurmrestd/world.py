@@ -1,18 +1,19 @@
+"""One Slurm, fake or real, as the tests speak to it."""
+
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
-import pytest
 
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm, Settings
-from k8s_bridge.sandbox.slurm_real import RealSlurm, available
+from k8s_bridge.sandbox.slurm_real import RealSlurm
 
 V = "/slurm/v0.0.42"
+SMALL = "CPUs=4 RealMemory=4000 Features=nodes-for-1"
 
 
 class World:
@@ -129,27 +130,7 @@ class World:
                 await asyncio.sleep(0.05 if self.real else 0.01)
 
 
-async def fake_world() -> AsyncIterator[World]:
-    async with await FakeSlurm.start(Settings(away_answer=0.05, recovery=0.2)) as fake:
-        world = World(fake)
-        yield world
-        await world.http.aclose()
-
-
-async def real_world(directory: Path) -> AsyncIterator[World]:
-    if reason := available("24.11"):
-        pytest.skip(reason)
-    slurm = await RealSlurm.start("24.11", directory)
-    try:
-        world = World(slurm)
-        yield world
-        await world.http.aclose()
-    finally:
-        await slurm.stop()
-
-
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.slurm)])
-async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
-    worlds = fake_world() if request.param == "fake" else real_world(tmp_path)
-    async for each in worlds:
-        yield each
+async def fake() -> FakeSlurm:
+    """Like the real one of these tests, but what takes real daemons half a minute takes no time."""
+    settings = Settings(away_answer=0.05, recovery=0.2, min_job_age=5.0)
+    return await FakeSlurm.start(settings)

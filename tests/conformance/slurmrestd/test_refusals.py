@@ -1,0 +1,39 @@
+"""Tokens, users, paths, and a slurmctld that is away."""
+
+from __future__ import annotations
+
+import httpx
+from conformance.slurmrestd.world import V, World
+
+
+async def test_slurmctld_away(world: World) -> None:
+    job_id = await world.submit()
+    await world.stop_controller()
+    answer = await world.http.get(f"{V}/jobs/")
+    assert (answer.status_code, answer.json()["jobs"]) == (502, [])
+    assert answer.json()["errors"][0]["error_number"] == 1800
+    assert await world.update(job_id, comment="x") == (500, [1000])
+    ping = await world.http.get(f"{V}/ping")
+    assert (ping.status_code, ping.json()["pings"][0]["pinged"]) == (200, "DOWN")
+
+
+async def test_tokens(world: World) -> None:
+    async with httpx.AsyncClient(base_url=world.slurm.rest_url, timeout=20) as anonymous:
+        assert (await anonymous.get(f"{V}/jobs/")).status_code == 401
+        for token in ("nonsense", world.slurm.mint("root", lifetime=-60)):
+            answer = await anonymous.get(f"{V}/jobs/", headers={"X-SLURM-USER-TOKEN": token})
+            assert (answer.status_code, answer.json()["errors"][0]["error_number"]) == (511, 1007)
+            ping = await anonymous.get(f"{V}/ping", headers={"X-SLURM-USER-TOKEN": token})
+            assert ping.status_code == 200
+        stranger = {"X-SLURM-USER-TOKEN": world.slurm.mint("nobody"), "X-SLURM-USER-NAME": "root"}
+        assert (await anonymous.get(f"{V}/jobs/", headers=stranger)).status_code == 511
+
+
+async def test_paths_and_versions_that_are_not_there(world: World) -> None:
+    for path in (f"{V}/nosuch", "/slurm/v0.0.99/jobs/"):
+        answer = await world.http.get(path)
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (404, "text/plain")
+    bad = await world.http.post(
+        f"{V}/job/submit", content=b'{"a":', headers={"Content-Type": "application/json"}
+    )
+    assert bad.status_code == 400
