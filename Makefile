@@ -5,7 +5,7 @@ UV := $(shell command -v uv || echo .tools/bin/uv)
 RUN := .venv/bin/
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
 
-.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test lint fmt bench docs packages
+.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench docs packages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
 	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed tests/conformance
+
+testbed-bench: .venv/.ready ## the scenarios of bench that a testbed can take, with its own budgets
+	$(TESTBED) run $(RUN)python -m bench --place testbed
 
 lint: .venv/.ready ## ruff, mypy --strict, import-linter
 	$(RUN)ruff format --check .

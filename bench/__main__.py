@@ -18,23 +18,35 @@ from typing import Any
 
 import psutil
 
-from bench import decide, held, life
+from bench import alone, decide, evictions, held, life, twenty
 from bench.bridge import OURS, PLACEHOLDERS
+from bench.places import NAMES as PLACES
+from bench.places import Place, place
 from bench.report import Result, budgets, lines, table
 from k8s_bridge.sandbox.world import Backend
 
 RESULTS = Path(__file__).with_name("results")
 _Scenario = Callable[..., Coroutine[Any, Any, Result]]
-_IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {"life": (life.run, 60), "held": (held.run, 20_000)}
+_IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
+    "alone": (alone.run, 20),
+    "life": (life.run, 60),
+    "evictions": (evictions.run, 10),
+    "twenty": (twenty.run, 20),
+    "held": (held.run, 20_000),
+}
 """Scenario -> what runs it, and its number of jobs."""
 _NAMES = ("decide", *_IN_A_WORLD)
+_SCENARIOS: Mapping[str, tuple[str, ...]] = {
+    "sandbox": _NAMES,
+    "testbed": ("alone", "life", "evictions", "twenty"),
+}
 
 
 def main() -> int:
     """Exit code: 0 when every budget was kept, 1 when one was missed."""
     options = _options()
     results = list(_run(options))
-    found = lines(results, most=budgets())
+    found = lines(results, most=budgets(options.place))
     head = _head(options)
     print("\n".join(f"{key}: {value}" for key, value in head.items()))
     print(table(found))
@@ -44,25 +56,26 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace) -> Iterator[Result]:
-    for name in options.scenario or _NAMES:
+    where = place(options.place, slurm=Backend(options.slurm))
+    for name in options.scenario or _SCENARIOS[options.place]:
         print(f"{name} ...", file=sys.stderr, flush=True)
         if name == "decide":
             yield decide.run()
             continue
-        run, jobs = _IN_A_WORLD[name]
-        directory = Path(tempfile.mkdtemp(prefix=f"bench-{name}-"))
-        work = run(
-            command=options.bridge,
-            directory=directory,
-            jobs=options.jobs or jobs,
-            slurm=Backend(options.slurm),
-        )
-        try:
-            yield asyncio.run(work)
-        except BaseException:
-            print(f"{name} failed; what is left is in {directory}", file=sys.stderr)
-            raise
-        shutil.rmtree(directory)
+        yield _in_a_world(name, where, options)
+
+
+def _in_a_world(name: str, where: Place, options: argparse.Namespace) -> Result:
+    run, jobs = _IN_A_WORLD[name]
+    directory = Path(tempfile.mkdtemp(prefix=f"bench-{name}-"))
+    work = run(command=options.bridge, directory=directory, jobs=options.jobs or jobs, place=where)
+    try:
+        result = asyncio.run(work)
+    except BaseException:
+        print(f"{name} failed; what is left is in {directory}", file=sys.stderr)
+        raise
+    shutil.rmtree(directory)
+    return result
 
 
 def _options() -> argparse.Namespace:
@@ -74,8 +87,15 @@ def _options() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--scenario", action="append", choices=_NAMES, help="may be repeated; default: all")
-    parser.add_argument("--jobs", type=int, help="number of jobs instead of 60 (life) and 20000 (held)")
-    parser.add_argument("--slurm", choices=[backend.value for backend in Backend], default="fake")
+    usual = ", ".join(f"{jobs} ({name})" for name, (_, jobs) in _IN_A_WORLD.items())
+    parser.add_argument("--jobs", type=int, help=f"number of jobs instead of {usual}")
+    parser.add_argument("--place", choices=PLACES, default="sandbox", help="testbed: by make testbed-bench")
+    parser.add_argument(
+        "--slurm",
+        choices=[backend.value for backend in Backend],
+        default="fake",
+        help="of the sandbox; the testbed has a real one",
+    )
     parser.add_argument("--bridge", default=OURS, metavar="CMD", help="command line of the bridge under test")
     return parser.parse_args()
 
@@ -87,7 +107,8 @@ def _head(options: argparse.Namespace) -> dict[str, str]:
         f" load {psutil.getloadavg()[0]:.1f}",
         "versions": f"k8s-bridge {version('k8s-bridge')}, Python {platform.python_version()},"
         f" {platform.system()} {platform.release()}",
-        "slurm": options.slurm,
+        "place": options.place,
+        "slurm": place(options.place, slurm=Backend(options.slurm)).slurm.value,
         "command": shlex.join(["python", "-m", "bench", *sys.argv[1:]]),
     }
 

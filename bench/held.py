@@ -8,11 +8,12 @@ from time import perf_counter
 
 from bench.bridge import Bridge
 from bench.calls import Kind
+from bench.places import Place
 from bench.report import Result
 from bench.stage import Scene, scene
 from bench.witness import Witness
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS
-from k8s_bridge.sandbox.world import Backend, JobRequest, WorldConfig
+from k8s_bridge.sandbox.world import JobRequest, WorldConfig
 
 MAX_IN_FLIGHT = 200
 """The default of a WorkloadMixing's partition."""
@@ -25,16 +26,15 @@ _LONG = 86_400.0
 _SAMPLE = 0.1
 
 
-async def run(*, command: str, directory: Path, jobs: int, slurm: Backend) -> Result:
+async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Result:
     """Time to settle, then memory, CPU and calls while idle. The spec's defaults but for the quota."""
     config = WorldConfig(
         directory=directory,
-        slurm=slurm,
         quota={"cpu": "4", "memory": "64Gi", "pods": "100"},
         spec={"pollInterval": "10s", "slurmRequestTimeout": "60s"},
     )
     witness = Witness(stamping=False)
-    async with scene(config, command=command, witness=witness) as stage:
+    async with scene(config, place=place, command=command, witness=witness) as stage:
         await _submit(stage, jobs)
         began = perf_counter()
         bridge = await stage.start()

@@ -26,6 +26,11 @@ class Mark(StrEnum):
     RUNNING = "running"
     OVER = "over"
     """In a final state, and no longer completing."""
+    EVICTED = "evicted"
+    """Kueue said so."""
+    REQUEUED = "requeued"
+    """Pending again in Slurm after that."""
+    JOBSET_GONE = "JobSet gone"
     GONE = "gone"
     """No JobSet, pod or node record is left."""
 
@@ -47,6 +52,8 @@ STAGES = (
     Stage(name="registered_to_released", begin=Mark.REGISTERED, end=Mark.RELEASED),
     Stage(name="our_share_of_release", begin=Mark.NODES_SHOWN, end=Mark.RELEASED),
     Stage(name="start", begin=Mark.RELEASED, end=Mark.RUNNING),
+    Stage(name="requeue", begin=Mark.EVICTED, end=Mark.REQUEUED),
+    Stage(name="give_back", begin=Mark.OVER, end=Mark.JOBSET_GONE),
     Stage(name="teardown", begin=Mark.OVER, end=Mark.GONE),
 )
 
@@ -76,6 +83,14 @@ class Marks:
     def stages(self) -> Mapping[str, Spread]:
         """Every stage that some job went through."""
         return {stage.name: spread(found) for stage in STAGES if (found := self.seconds(stage))}
+
+    def table(self, scenario: str) -> dict[str, float]:
+        """The same in milliseconds, by the names that they have in a result."""
+        found: dict[str, float] = {}
+        for name, values in self.stages().items():
+            found[f"{scenario}.{name}.p50_ms"] = values.p50 * 1000
+            found[f"{scenario}.{name}.p99_ms"] = values.p99 * 1000
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,12 +41,12 @@ class Line:
         return "MISSED" if self.missed else "ok"
 
 
-def budgets(path: Path = BUDGETS) -> dict[str, float]:
-    """The most that each value may be."""
+def budgets(place: str, path: Path = BUDGETS) -> dict[str, float]:
+    """The most that each value may be in that place."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {
         f"{scenario}.{name}": float(most)
-        for scenario, part in document.items()
+        for scenario, part in document[place].items()
         for name, most in part.items()
     }
 

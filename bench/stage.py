@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import yaml
 
 from bench.bridge import Bridge, eventually
+from bench.marks import Mark
+from bench.places import Place
 from bench.tap import Tap
 from bench.witness import Witness
-from k8s_bridge.sandbox.world import World, WorldConfig
+from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import NAMESPACE
 
 _UP_WITHIN = 60.0
@@ -28,9 +32,25 @@ class Scene:
     witness: Witness
     start: Callable[[], Any]
 
+    async def submit(self, request: JobRequest) -> int:
+        """Submit a job; its life begins when sbatch does. Its id."""
+        began = perf_counter()
+        job_id = await self.world.sbatch(request)
+        self.witness.marks.stamp(job_id, Mark.SUBMITTED, began)
+        return job_id
+
+    async def until_gone(self, *job_ids: int, seconds: float) -> None:
+        """Wait until nothing is left of these jobs. Raises Unmet."""
+        marks = self.witness.marks
+        await self.world.until(
+            lambda: all(marks.has(job_id, Mark.GONE) for job_id in job_ids),
+            what="nothing is left of the jobs",
+            seconds=seconds,
+        )
+
 
 @contextlib.asynccontextmanager
-async def scene(config: WorldConfig, *, command: str, witness: Witness) -> AsyncIterator[Scene]:
+async def scene(config: WorldConfig, *, place: Place, command: str, witness: Witness) -> AsyncIterator[Scene]:
     """A world that the bridge can reach through the taps alone."""
     async with AsyncExitStack() as stack:
         kube = await stack.enter_async_context(
@@ -39,12 +59,13 @@ async def scene(config: WorldConfig, *, command: str, witness: Witness) -> Async
         slurm = await stack.enter_async_context(
             Tap(on_request=witness.asked_slurm, on_answer=witness.told_slurm)
         )
-        tapped = replace(config, spec={**config.spec, "slurmRestURL": slurm.url})
-        world = await stack.enter_async_context(World.start(tapped))
-        kube.upstream, slurm.upstream = world.server.url, world.slurm.rest_url
+        tapped = replace(config, slurm=place.slurm, spec={**config.spec, "slurmRestURL": slurm.url})
+        world = await stack.enter_async_context(place.start(tapped))
+        slurm.upstream = world.slurm.rest_url
+        kubeconfig = _kubeconfig(world.kubeconfig, tap=kube)
         witness.watch(world)
         values = {
-            "{kubeconfig}": str(_kubeconfig(world.kubeconfig, url=kube.url)),
+            "{kubeconfig}": str(kubeconfig),
             "{namespace}": NAMESPACE,
             "{slurm_url}": slurm.url,
             "{token_file}": str(world.slurm.token_file),
@@ -63,9 +84,14 @@ async def scene(config: WorldConfig, *, command: str, witness: Witness) -> Async
         yield Scene(world=world, witness=witness, start=start)
 
 
-def _kubeconfig(original: Path, *, url: str) -> Path:
+def _kubeconfig(original: Path, *, tap: Tap) -> Path:
+    """One that leads through the tap to where the original leads."""
     document = yaml.safe_load(original.read_text())
-    document["clusters"][0]["cluster"]["server"] = url
+    cluster = document["clusters"][0]["cluster"]
+    tap.upstream = cluster["server"]
+    if authority := cluster.pop("certificate-authority", ""):
+        tap.tls = ssl.create_default_context(cafile=authority)
+    cluster["server"] = tap.url
     tapped = original.with_name("kubeconfig-of-the-bridge")
     tapped.write_text(yaml.safe_dump(document))
     return tapped

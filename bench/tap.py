@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -44,10 +45,14 @@ class Answer:
 
 
 class Tap:
-    """`async with` it, then set `upstream`. `on_request` and `on_answer` are called in order of arrival."""
+    """`async with` it, then set `upstream`, and `tls` if that needs it.
+
+    `on_request` and `on_answer` are called in order of arrival.
+    """
 
     def __init__(self, *, on_request: Callable[[Request], None], on_answer: Callable[[Answer], None]) -> None:
         self.upstream = ""
+        self.tls: ssl.SSLContext | None = None
         self._on_request = on_request
         self._on_answer = on_answer
         self._server: asyncio.Server | None = None
@@ -83,7 +88,7 @@ class Tap:
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         where = urlsplit(self.upstream)
-        there, to = await asyncio.open_connection(where.hostname, where.port)
+        there, to = await asyncio.open_connection(where.hostname, where.port, ssl=self.tls)
         pending: deque[Request] = deque()
         asked, told = Requests(), Answers()
 

@@ -24,6 +24,7 @@ from k8s_bridge.sandbox.world.recorder import job_of
 from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, Seen, Start
 
 Json = dict[str, Any]
+_SAID = {"Admitted": Mark.ADMITTED, "Evicted": Mark.EVICTED}
 _NAME = re.compile(r"job-(\d+)")
 
 
@@ -114,6 +115,8 @@ class Witness:
             part.get("replicas", 1) * part["template"]["spec"].get("parallelism", 1)
             for part in obj["spec"]["replicatedJobs"]
         )
+        if change is Change.DELETED:
+            self.marks.stamp(job_id, Mark.JOBSET_GONE, perf_counter())
         self._lives(job_id, obj, change)
 
     def _saw_pod(self, change: Change, obj: Json) -> None:
@@ -122,22 +125,28 @@ class Witness:
             self._lives(job_id, obj, change)
 
     def _saw_workload(self, _change: Change, obj: Json) -> None:
-        if conditions.is_true(obj, "Admitted"):
-            for owner in obj["metadata"].get("ownerReferences") or ():
-                if owner["uid"] in self._jobset:
-                    self.marks.stamp(self._jobset[owner["uid"]], Mark.ADMITTED, perf_counter())
+        found = [mark for kind, mark in _SAID.items() if conditions.is_true(obj, kind)]
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            if owner["uid"] in self._jobset:
+                for mark in found:
+                    self.marks.stamp(self._jobset[owner["uid"]], mark, perf_counter())
 
     def _saw_slurm(self, seen: Seen) -> None:
         now = perf_counter()
         match seen:
             case JobFact():
-                if seen.over:
-                    self.marks.stamp(seen.job_id, Mark.OVER, now)
-                    self._gone_if_nothing_is_left(seen.job_id)
+                self._saw_job(seen, now)
             case Start():
                 self.marks.stamp(seen.job_id, Mark.RUNNING, now)
             case _:
                 self._saw_nodes(seen, now)
+
+    def _saw_job(self, job: JobFact, now: float) -> None:
+        if job.over:
+            self.marks.stamp(job.job_id, Mark.OVER, now)
+            self._gone_if_nothing_is_left(job.job_id)
+        elif job.waiting and self.marks.has(job.job_id, Mark.EVICTED):
+            self.marks.stamp(job.job_id, Mark.REQUEUED, now)
 
     def _saw_nodes(self, nodes: Mapping[str, NodeFact], now: float) -> None:
         vanished = self._nodes.keys() - nodes.keys()

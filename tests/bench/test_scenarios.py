@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from bench import held, life
+import pytest
+
+from bench import alone, evictions, held, life, twenty
 from bench.bridge import OURS
+from bench.places import place
 from bench.report import budgets
-from k8s_bridge.sandbox.world import Backend
+
+HERE = replace(place("sandbox"), rate=1000.0)
+
+
+def budgeted(scenario: str) -> set[str]:
+    return {name for where in ("sandbox", "testbed") for name in budgets(where) if name.startswith(scenario)}
 
 
 async def test_life_measures_every_stage_of_every_job(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(life, "_SECONDS", 0.5)
     monkeypatch.setattr(life, "_SETTLE", 0.1)
-    result = await life.run(command=OURS, directory=tmp_path, jobs=4, slurm=Backend.FAKE, rate=0)
-    assert {name for name in budgets() if name.startswith("life.")} <= result.measured.keys()
+    result = await life.run(command=OURS, directory=tmp_path, jobs=4, place=HERE)
+    assert budgeted("life.") <= result.measured.keys()
     assert set(result.detail["counts"].values()) == {4}
+    assert "requeue" not in result.detail["counts"]
     assert result.detail["kubernetes"]["mutation"]["create jobsets"] == 4
     assert result.measured["life.slurm_mutations_per_job"] >= 4
     assert result.measured["life.our_share_of_release.p50_ms"] > 0
@@ -28,7 +38,14 @@ async def test_life_measures_every_stage_of_every_job(monkeypatch, tmp_path: Pat
 async def test_held_measures_what_idleness_costs(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(held, "_QUIET", 1.0)
     monkeypatch.setattr(held, "_IDLE", 0.5)
-    result = await held.run(command=OURS, directory=tmp_path, jobs=8, slurm=Backend.FAKE)
-    assert {name for name in budgets() if name.startswith("held.")} <= result.measured.keys()
+    result = await held.run(command=OURS, directory=tmp_path, jobs=8, place=HERE)
+    assert budgeted("held.") <= result.measured.keys()
     assert result.measured["held.jobsets"] == 8
     assert result.measured["held.rss_mib"] > 10
+
+
+@pytest.mark.parametrize(("scenario", "jobs"), [("alone", 1), ("evictions", 2), ("twenty", 3)])
+async def test_what_has_a_budget_is_measured(scenario: str, jobs: int, tmp_path: Path):
+    module = {"alone": alone, "evictions": evictions, "twenty": twenty}[scenario]
+    result = await module.run(command=OURS, directory=tmp_path, jobs=jobs, place=HERE)
+    assert budgeted(f"{scenario}.") <= result.measured.keys()

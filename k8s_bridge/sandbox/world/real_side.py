@@ -1,4 +1,4 @@
-"""A real Slurm cluster as a world's cluster. Its log tells starts at once, slurmrestd the rest."""
+"""A real Slurm cluster as a world's cluster. Its log tells starts and when to look, slurmrestd the rest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from k8s_bridge.runtime.waiting import wait
 from k8s_bridge.sandbox.controllers.kubelet_runtime import PodRuntime
 from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm
 from k8s_bridge.sandbox.slurmd_runtime import RealSlurmdRuntime
@@ -24,6 +25,8 @@ _STARTED = re.compile(
     r"(?:Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+))"
     r"|(?:Started JobId=(?P<job2>\d+) in \S+ on (?P<nodes2>\S+))"
 )
+_MOVED = re.compile(r"JobId=\d+ done|requeue job JobId=|select_p_reconfigure")
+"""A job ended or was requeued, a node came or went: worth a look before the next is due."""
 _UNREADABLE = (httpx.HTTPError, KeyError, ValueError)
 
 
@@ -35,6 +38,7 @@ class RealSide:
         self.facts = SlurmFacts(pulse)
         self._client = httpx.AsyncClient(base_url=slurm.rest_url, timeout=10.0, verify=False)  # noqa: S501 - plain HTTP on loopback
         self._log_read = 0
+        self._moved = asyncio.Event()
         self._tasks = [asyncio.create_task(self._follow_log()), asyncio.create_task(self._follow_rest())]
 
     @classmethod
@@ -112,21 +116,24 @@ class RealSide:
     async def _follow_rest(self) -> None:
         while True:
             await self.refresh()
-            await asyncio.sleep(_LOOK_REST)
+            await wait(self._moved, seconds=_LOOK_REST)
 
     async def _follow_log(self) -> None:
         while True:
-            for job_id, listed in self._new_starts():
-                self.facts.saw_start(job_id, await self._names(listed))
+            new = self._new_lines()
+            for match in _STARTED.finditer(new):
+                names = await self._names(match["nodes"] or match["nodes2"])
+                self.facts.saw_start(int(match["job"] or match["job2"]), names)
+            if _MOVED.search(new):
+                self._moved.set()
             await asyncio.sleep(_LOOK_LOG)
 
-    def _new_starts(self) -> list[tuple[int, str]]:
+    def _new_lines(self) -> str:
         with self.slurm.world.log("slurmctld").open("rb") as log:
             log.seek(self._log_read)
             complete, newline, _ = log.read().rpartition(b"\n")
         self._log_read += len(complete) + len(newline)
-        found = _STARTED.finditer(complete.decode(errors="replace"))
-        return [(int(match["job"] or match["job2"]), match["nodes"] or match["nodes2"]) for match in found]
+        return complete.decode(errors="replace")
 
     async def _names(self, listed: str) -> tuple[str, ...]:
         if "[" not in listed:
