@@ -59,6 +59,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dependency: str = ""
     comment: str = ""
     admin_comment: str = ""
+    nice: int = 0
+    """What its owner subtracts from its priority; negative only by an operator."""
 
     features: str = ""
     """The constraint expression (-C)."""
@@ -71,6 +73,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     array_job_id: int | None = None
     array_task_id: int | None = None
     array_task_string: str = ""
+    array_max_tasks: int = 0
+    """How many tasks may run at a time (--array=…%N); 0 is no limit."""
+    array_size: int = 0
+    """Tasks of a job array that this record stands for and that have not started; 0 for anything else."""
     het_job_id: int | None = None
     het_job_offset: int | None = None
 
@@ -130,6 +136,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return PENDING in self.states and COMPLETING not in self.states
 
     @property
+    def unit_id(self) -> int:
+        """The id that stands for all of it: the array's, the heterogeneous job's first, or the job's own."""
+        return self.array_job_id or self.het_job_id or self.job_id
+
+    @property
     def active(self) -> bool:
         """Holds nodes now: running, suspended, configuring or completing."""
         return not self.states.isdisjoint(_ACTIVE)
@@ -178,6 +189,20 @@ _BUSY = _OCCUPIED | {COMPLETING}
 _UNUSABLE = frozenset(
     {"DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "INVALID_REG", "COMPLETING", "UNKNOWN", "FUTURE"},
 )
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
+    """One reservation of Slurm."""
+
+    name: str
+    start_time: int = 0
+    end_time: int = 0
+    flags: frozenset[str] = frozenset()
+
+    @property
+    def takes_new_nodes(self) -> bool:
+        """Whether a node that registers after it was made can be used in it (tried on 22.05 and 24.11)."""
+        return not self.flags.isdisjoint({"ANY_NODES", "PART_NODES"})
 
 
 class Ping(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from k8s_bridge.slurm.client import (
     SlurmEndpoint,
     TokenSource,
 )
+from k8s_bridge.slurm.client.results import Glance
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.poller import Poller
 
@@ -153,7 +154,8 @@ async def test_an_array_is_held_and_released_as_one(cluster: RealSlurm, client: 
     await client.update_job(job_id, JobUpdate(hold=Hold.TAKE))
     assert (await client.job(job_id)).reason == "JobHeldAdmin"
     states = await client.job_states()
-    assert states in (None, {job_id: frozenset({"PENDING"})})
+    assert states in (None, {job_id: Glance(frozenset({"PENDING"}), frozenset({1, 2, 3}))})
+    assert (await client.job(job_id)).array_size == 3
     await client.update_job(job_id, JobUpdate(hold=Hold.RELEASE))
     assert not (await client.job(job_id)).held
 

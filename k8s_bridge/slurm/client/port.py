@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from k8s_bridge.slurm.client.results import Listing, Partition, Unchanged
+from k8s_bridge.slurm.client.results import Glance, License, Listing, Partition, Unchanged
 from k8s_bridge.slurm.client.update import JobUpdate, NodeState
-from k8s_bridge.slurm.model import Job, Node, Ping
+from k8s_bridge.slurm.model import Job, Node, Ping, Reservation
 
 
 class SlurmReads(Protocol):
@@ -24,8 +24,8 @@ class SlurmReads(Protocol):
         """All jobs, or Unchanged when nothing changed after `since` (a `last_update` less one second)."""
         ...
 
-    async def job_states(self) -> Mapping[int, frozenset[str]] | None:
-        """Base state and flags of every job, cheaply; None when the API version has no such question.
+    async def job_states(self) -> Mapping[int, Glance] | None:
+        """State and array tasks of every job, cheaply; None when the API version has no such question.
 
         The very object of the last time when no state changed.
         """
@@ -41,6 +41,14 @@ class SlurmReads(Protocol):
 
     async def partitions(self) -> tuple[Partition, ...]:
         """All partitions."""
+        ...
+
+    async def licenses(self) -> tuple[License, ...]:
+        """All licenses, with how many are free now."""
+        ...
+
+    async def reservations(self) -> tuple[Reservation, ...]:
+        """All reservations."""
         ...
 
 

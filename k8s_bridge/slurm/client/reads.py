@@ -13,13 +13,14 @@ from k8s_bridge.slurm.client.errors import INVALID_NODE
 from k8s_bridge.slurm.client.gate import Urgency
 from k8s_bridge.slurm.client.http import Call
 from k8s_bridge.slurm.client.items import Items, Small
-from k8s_bridge.slurm.client.results import Listing, Partition, Unchanged
+from k8s_bridge.slurm.client.results import Glance, License, Listing, Partition, Unchanged
 from k8s_bridge.slurm.client.session import NOT_MODIFIED, Session
 from k8s_bridge.slurm.client.states import States
 from k8s_bridge.slurm.client.versions import Api, Can
 from k8s_bridge.slurm.client.wire_job import WireJob, job_of
 from k8s_bridge.slurm.client.wire_node import WireNode, WirePartition, node_of, partition_of
-from k8s_bridge.slurm.model import Job, Node, Ping
+from k8s_bridge.slurm.client.wire_shared import WireLicense, WireReservation, license_of, reservation_of
+from k8s_bridge.slurm.model import Job, Node, Ping, Reservation
 
 W = TypeVar("W")
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class Reads:
             return Listing(items=listing.items, last_update=asked_at, malformed=listing.malformed)
         return listing
 
-    async def job_states(self) -> Mapping[int, frozenset[str]] | None:
+    async def job_states(self) -> Mapping[int, Glance] | None:
         """States of all jobs; None before v0.0.42. See `port.SlurmReads`."""
         api = await self._session.api()
         if Can.STATES not in api.can:
@@ -101,7 +102,18 @@ class Reads:
 
     async def partitions(self) -> tuple[Partition, ...]:
         """All partitions."""
-        listing = await self._list("partitions", lambda _: _partition, since=None, can=Can.JOBS_SINCE)
+        return await self._all("partitions", _partition)
+
+    async def licenses(self) -> tuple[License, ...]:
+        """All licenses."""
+        return await self._all("licenses", _license)
+
+    async def reservations(self) -> tuple[Reservation, ...]:
+        """All reservations."""
+        return await self._all("reservations", _reservation)
+
+    async def _all(self, what: str, read: Callable[[bytes], T]) -> tuple[T, ...]:
+        listing = await self._list(what, lambda _: read, since=None, can=Can.JOBS_SINCE)
         assert isinstance(listing, Listing)
         return listing.items
 
@@ -144,6 +156,8 @@ class Reads:
 _OK = 200
 _wire_node = msgspec.json.Decoder(WireNode)
 _wire_partition = msgspec.json.Decoder(WirePartition)
+_wire_license = msgspec.json.Decoder(WireLicense)
+_wire_reservation = msgspec.json.Decoder(WireReservation)
 
 
 def _node(raw: bytes) -> Node:
@@ -152,3 +166,11 @@ def _node(raw: bytes) -> Node:
 
 def _partition(raw: bytes) -> Partition:
     return partition_of(_wire_partition.decode(raw))
+
+
+def _license(raw: bytes) -> License:
+    return license_of(_wire_license.decode(raw))
+
+
+def _reservation(raw: bytes) -> Reservation:
+    return reservation_of(_wire_reservation.decode(raw))

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+
+class Glance(NamedTuple):
+    """All that the cheap list of states tells of one job id."""
+
+    states: frozenset[str]
+    """Base state and flags; of an array's waiting tasks those of all of them."""
+    tasks: frozenset[int] = frozenset()
+    """Numbers of the array tasks that are listed under this id; none for other jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +33,14 @@ class Listing(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Unchanged:
     """slurmctld has nothing newer than the time that was asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class License:
+    """One kind of license, and how many of it are free now."""
+
+    name: str
+    free: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

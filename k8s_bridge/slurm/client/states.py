@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import msgspec
 
 from k8s_bridge.core.errors import Retry
+from k8s_bridge.slurm.client.results import Glance
 from k8s_bridge.slurm.client.wire_job import words
 
-_ID = re.compile(r"\d+")
+_ID = re.compile(r"(\d+)(?:_(\d+))?")
 
 
 class _Row(msgspec.Struct):
@@ -31,10 +32,10 @@ class States:
 
     def __init__(self) -> None:
         self._raw = b""
-        self._by_id: Mapping[int, frozenset[str]] = {}
+        self._by_id: Mapping[int, Glance] = {}
 
-    def read(self, body: bytes) -> Mapping[int, frozenset[str]]:
-        """The states by job id. Retry when the answer cannot be read."""
+    def read(self, body: bytes) -> Mapping[int, Glance]:
+        """What is said of each job id. Retry when the answer cannot be read."""
         try:
             raw = bytes(_answer.decode(body).jobs)
             if raw != self._raw:
@@ -45,12 +46,15 @@ class States:
         return self._by_id
 
 
-def _by_id(rows: tuple[_Row, ...]) -> Mapping[int, frozenset[str]]:
+def _by_id(rows: tuple[_Row, ...]) -> Mapping[int, Glance]:
     """A waiting array has a row a task, all with the array's id: they are joined."""
-    found: dict[int, frozenset[str]] = {}
+    states: dict[int, frozenset[str]] = {}
+    tasks: dict[int, list[int]] = {}
     for row in rows:
         match = _ID.match(str(row.job_id))
         if match is not None:
-            number, states = int(match.group()), words(row.state)
-            found[number] = found[number] | states if number in found else states
-    return found
+            number, now = int(match.group(1)), words(row.state)
+            states[number] = states[number] | now if number in states else now
+            if match.group(2):
+                tasks.setdefault(number, []).append(int(match.group(2)))
+    return {number: Glance(now, frozenset(tasks.get(number, ()))) for number, now in states.items()}

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from k8s_bridge.slurm.client.array_tasks import listed_tasks
 from k8s_bridge.slurm.client.number import AnyNumber, of16, of32, of64, positive16, positive32, time_of
 from k8s_bridge.slurm.model import PENDING, Job
 
@@ -55,6 +56,7 @@ class WireJob(msgspec.Struct, frozen=True, gc=False):
     dependency: str | None = None
     comment: str | None = None
     admin_comment: str | None = None
+    nice: int | None = None
     features: str | None = None
     prefer: str | None = None
     required_nodes: str | None = None
@@ -63,6 +65,7 @@ class WireJob(msgspec.Struct, frozen=True, gc=False):
     array_job_id: AnyNumber = _NO_NUMBER
     array_task_id: AnyNumber = _NO_NUMBER
     array_task_string: str | None = None
+    array_max_tasks: AnyNumber = _NO_NUMBER
     het_job_id: AnyNumber = _NO_NUMBER
     het_job_offset: AnyNumber = _NO_NUMBER
     tasks: AnyNumber = _NO_NUMBER
@@ -134,6 +137,7 @@ def job_of(wire: WireJob, *, exclusive_known: bool) -> Job:
         dependency=wire.dependency or "",
         comment=wire.comment or "",
         admin_comment=wire.admin_comment or "",
+        nice=wire.nice or 0,
         features=wire.features or "",
         prefer=wire.prefer or "",
         required_nodes=wire.required_nodes or "",
@@ -142,6 +146,8 @@ def job_of(wire: WireJob, *, exclusive_known: bool) -> Job:
         array_job_id=positive32(wire.array_job_id),
         array_task_id=of32(wire.array_task_id),
         array_task_string=wire.array_task_string or "",
+        array_max_tasks=of32(wire.array_max_tasks) or 0,
+        array_size=listed_tasks(wire.array_task_string or ""),
         het_job_id=(het := positive32(wire.het_job_id)),
         het_job_offset=of32(wire.het_job_offset) if het else None,
         tasks=of32(wire.tasks),

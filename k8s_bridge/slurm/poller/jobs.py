@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.store import Table
 from k8s_bridge.slurm.client.port import SlurmReads
-from k8s_bridge.slurm.client.results import Listing, Unchanged
+from k8s_bridge.slurm.client.results import Glance, Listing, Unchanged
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.poller import plan
+from k8s_bridge.slurm.poller import plan, tasks
 from k8s_bridge.slurm.poller.doubt import Doubt
 
 DUTY = 50.0
@@ -52,7 +52,8 @@ class JobMirror:
         self._listed = False
         self._resync_at = _NEVER
         self._watched_at = _NEVER
-        self._agreed: Mapping[int, frozenset[str]] | None = None
+        self._agreed: Mapping[int, Glance] | None = None
+        self._glances: Mapping[int, Glance] = {}
         self._written: set[int] = set()
         self._read_at: dict[int, float] = {}
         self._unreadable: dict[int, frozenset[str]] = {}
@@ -112,15 +113,22 @@ class JobMirror:
             await self._read(written)
         else:
             ids = frozenset(states)
+            self._derive(states)
             changes = plan.compare(states, self._table.values())
             self._agreed = None if changes.moved or changes.gone else states
-            moved = {i for i in changes.moved if self._unreadable.get(i) != states[i]}
+            moved = {i for i in changes.moved if self._unreadable.get(i) != states[i].states}
             if plan.relist_is_cheaper(len(moved), listed=len(states)):
                 await self._list(None)
             else:
                 await self._read((moved | written) & ids)
-                self._unreadable = {i: states[i] for i in self._unreadable if i in states}
+                self._unreadable = {i: states[i].states for i in self._unreadable if i in states}
         await self._drop(ids)
+
+    def _derive(self, states: Mapping[int, Glance]) -> None:
+        """Array tasks come and go by the thousand: what the states tell of them is not asked for."""
+        for job in tuple(tasks.derive(self._glances, states, row=lambda i: self._table.get(str(i)))):
+            self._table.upsert(job)
+        self._glances = states
 
     async def _list(self, since: int | None) -> frozenset[int]:
         """List everything; the ids that Slurm has. Those of the table when nothing changed."""
@@ -140,7 +148,8 @@ class JobMirror:
 
     def _take(self, listing: Listing[Job], *, started: float) -> None:
         newer = {job_id for job_id, at in self._read_at.items() if at >= started}
-        self._table.replace((job for job in listing.items if job.job_id not in newer), keep=lambda _: True)
+        older = (job for job in listing.items if job.job_id not in newer)
+        self._table.replace((self._sized(job) for job in older), keep=lambda _: True)
         self._read_at = {job_id: self._read_at[job_id] for job_id in newer}
         self._agreed = None
         # One second less: the server's time has that grain, and more may have happened in its last second.
@@ -172,8 +181,11 @@ class JobMirror:
             if started < self._read_at.get(job_id, _NEVER):
                 return  # a later question was answered sooner
             self._read_at[job_id] = started
-            if self._table.upsert(job) is not None:
+            if self._table.upsert(self._sized(job)) is not None:
                 self._agreed = None
+
+    def _sized(self, job: Job) -> Job:
+        return tasks.sized(job, self._glances.get(job.job_id))
 
     def _forget(self, job_id: int) -> None:
         self._read_at.pop(job_id, None)
@@ -184,6 +196,10 @@ class JobMirror:
     async def _drop(self, listed: frozenset[int]) -> None:
         """Remove rows that Slurm does not list, each only when slurmctld says that there is no such job."""
         rows = self._table.values()
-        gone = [row for row in rows if row.job_id not in listed]
+        missing = [row for row in rows if row.job_id not in listed]
+        gone = [row for row in missing if not tasks.purged(row)]
+        for row in missing:
+            if tasks.purged(row):
+                self._forget(row.job_id)
         if self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone)):
             await self._read([row.job_id for row in gone[:VERIFY]])

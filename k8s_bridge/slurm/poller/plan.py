@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from k8s_bridge.slurm.client.results import Glance
 from k8s_bridge.slurm.model import Job
 
 SUSPICIOUS_LEAST = 3
@@ -19,11 +20,11 @@ class Changes:
     gone: frozenset[int]
 
 
-def compare(states: Mapping[int, frozenset[str]], rows: Iterable[Job]) -> Changes:
+def compare(states: Mapping[int, Glance], rows: Iterable[Job]) -> Changes:
     """What differs between the states that Slurm lists and the rows."""
     known = {row.job_id: row.states for row in rows}
     return Changes(
-        moved=frozenset(job_id for job_id, now in states.items() if known.get(job_id) != now),
+        moved=frozenset(job_id for job_id, now in states.items() if known.get(job_id) != now.states),
         gone=frozenset(known.keys() - states.keys()),
     )
 

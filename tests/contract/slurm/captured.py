@@ -155,7 +155,8 @@ def _told(result: object) -> str:  # noqa: PLR0911 - one line a kind of answer
             kinds = f"{len(result.items)} items, {result.malformed} malformed, at {result.last_update}"
             return f"Listing of {kinds}"
         case dict():
-            return f"{len(result)} states, {_words({word for states in result.values() for word in states})}"
+            words = {word for glance in result.values() for word in glance.states}
+            return f"{len(result)} states, {_words(words)}"
     return f"partitions {result[0].name} {result[0].nodes or '-'} {_words(result[0].states)}"  # type: ignore[index]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from k8s_bridge.core.errors import BridgeError, Missing
 from k8s_bridge.kube.store import Table
 from k8s_bridge.slurm.client import Listing, Partition, Unchanged
+from k8s_bridge.slurm.client.results import Glance
 from k8s_bridge.slurm.model import Job, Node, Ping
 
 PENDING = frozenset({"PENDING"})
@@ -27,7 +28,8 @@ class FakeSlurm:
 
     def __init__(self, *jobs: Job, cheap: bool = True) -> None:
         self.cheap = cheap
-        self.states: Mapping[int, frozenset[str]] = {}
+        self.states: Mapping[int, Glance] = {}
+        self.tasks: dict[int, frozenset[int]] = {}
         self.time = 1000
         self.changed = 1000
         self.jobs_by_id = {one.job_id: one for one in jobs}
@@ -68,11 +70,12 @@ class FakeSlurm:
         items = tuple(one for one in self.jobs_by_id.values() if one.job_id not in self.hidden)
         return Listing(items=items, last_update=self.changed, malformed=self.malformed)
 
-    async def job_states(self) -> Mapping[int, frozenset[str]] | None:
+    async def job_states(self) -> Mapping[int, Glance] | None:
         self._call("states")
         if not self.cheap:
             return None
-        now = {one.job_id: one.states for one in self.jobs_by_id.values() if one.job_id not in self.hidden}
+        there = [one for one in self.jobs_by_id.values() if one.job_id not in self.hidden]
+        now = {one.job_id: Glance(one.states, self.tasks.get(one.job_id, frozenset())) for one in there}
         self.states = self.states if self.states == now else now
         return self.states
 
