@@ -1,0 +1,24 @@
+"""Whether Slurm would start a job if it had the capacity: no quota is asked for one that it would not. Pure.
+
+While a job is held Slurm shows only the hold as its reason, so this is read off the record and off what
+else Slurm tells: other jobs, licenses, reservations and partitions. What cannot be read off (limits of
+associations and QOS) shows after the release; see `withheld`.
+"""
+
+from k8s_bridge.slurm.eligibility.obstacle import Grip, Obstacle
+from k8s_bridge.slurm.eligibility.rules import RULES, obstacle
+from k8s_bridge.slurm.eligibility.surroundings import NOTHING, UNASKED, Availability, Surroundings
+from k8s_bridge.slurm.eligibility.withheld import is_requeue_delay, withholds
+
+__all__ = [
+    "NOTHING",
+    "RULES",
+    "UNASKED",
+    "Availability",
+    "Grip",
+    "Obstacle",
+    "Surroundings",
+    "is_requeue_delay",
+    "obstacle",
+    "withholds",
+]

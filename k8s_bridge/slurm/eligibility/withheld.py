@@ -1,0 +1,45 @@
+"""Reasons with which Slurm withholds a released job although its nodes are there and free.
+
+They show only after the release. Capacity cures none of them, so it goes back, and the job is tried again.
+Reasons that pass with the next look of Slurm's scheduler (Priority, Resources, None) are not among them.
+"""
+
+from __future__ import annotations
+
+from k8s_bridge.slurm.model import Job
+
+REQUEUE_DELAY = 300
+"""Seconds: no cred_expire that delays a requeued job is longer (slurm.conf's default is 120)."""
+
+_REASONS = frozenset(
+    {
+        "AccountNotAllowed",
+        "BeginTime",
+        "DeadLine",
+        "Dependency",
+        "DependencyNeverSatisfied",
+        "InvalidAccount",
+        "InvalidQOS",
+        "Licenses",
+        "PartitionDown",
+        "PartitionInactive",
+        "PartitionNodeLimit",
+        "PartitionTimeLimit",
+        "Reservation",
+        "ReservationDeleted",
+    }
+)
+_LIMITS = ("Assoc", "QOS", "Max")
+"""How the names of limits of associations, QOS and users begin: AssocGrpCpuLimit, QOSMaxJobsPerUserLimit …"""
+
+
+def withholds(job: Job, *, now: float) -> bool:
+    """Whether the reason of a released, pending job is one that its capacity cannot cure."""
+    if job.reason == "BeginTime" and is_requeue_delay(job, now):
+        return False
+    return job.reason in _REASONS or job.reason.startswith(_LIMITS)
+
+
+def is_requeue_delay(job: Job, now: float) -> bool:
+    """Whether the job's begin time is the one that slurmctld itself sets at a requeue."""
+    return bool(job.restart_count) and now < job.eligible_time <= now + REQUEUE_DELAY
