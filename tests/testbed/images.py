@@ -9,7 +9,7 @@ from pathlib import Path
 
 from k8s_bridge.sandbox.slurm_real.config import GPU_DEVICES
 from k8s_bridge.sandbox.slurm_real.rootfs import folder as slurm_folder
-from testbed import oci, programs
+from testbed import oci, programs, ray_image
 from testbed.oci import Image
 from testbed.places import NODES, SYSTEM
 
@@ -22,6 +22,7 @@ def build() -> None:
     """Make the archives that are missing."""
     for node in NODES:
         archives(node)
+    ray_image.archive()
 
 
 def archives(node: int) -> list[Path]:

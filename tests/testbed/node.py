@@ -25,7 +25,7 @@ from testbed.places import (
     node_netns,
     node_pods,
 )
-from testbed.shell import daemon
+from testbed.shell import daemon, run
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _CPUS = 16
@@ -61,6 +61,21 @@ def start(number: int) -> None:
 def folder(number: int) -> Path:
     """Everything of a node."""
     return RUN / node_name(number)
+
+
+def import_image(number: int, archive: Path, *, name: str) -> None:
+    """Give a running node one more image, unless it has it: each 100 MB take some seconds."""
+    images = (
+        "nsenter",
+        f"--target={first_process(number)}",
+        "--mount",
+        "ctr",
+        "--namespace",
+        "k8s.io",
+        "images",
+    )
+    if not run(*images, "list", "--quiet", f"name=={name}"):
+        run(*images, "import", archive)
 
 
 def first_process(number: int) -> int:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import yaml
+
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import NODES, SECRETS
 from k8s_bridge.sandbox.slurm_real import RealSlurm
@@ -23,11 +25,11 @@ from k8s_bridge.sandbox.world import World, WorldConfig, objects
 from k8s_bridge.sandbox.world.config import AUTH_SECRET, NAMESPACE, PARTITIONS
 from k8s_bridge.sandbox.world.pulse import Pulse
 from k8s_bridge.sandbox.world.real_side import RealSide
-from testbed import images, install, node
+from testbed import chart, images, install, node, ray_cluster
 from testbed.certificates import write_kubeconfig
 from testbed.control import kubectl
 from testbed.mirror import Mirror
-from testbed.places import CONTROL, HERE, WORKERS, node_name
+from testbed.places import CONTROL, WORKERS, node_name
 from testbed.shell import until
 
 _SLURM_PORT = 6817
@@ -81,7 +83,8 @@ class RealWorld(World):
         self.storage.create(
             *objects.mixing(self.config, rest_url=self.slurm.rest_url, token_file=str(self.slurm.token_file))
         )
-        kubectl("-n", NAMESPACE, "apply", "-f", HERE / "manifests/bridge.yaml")
+        rights = chart.rights(chart.VALUES, namespace=NAMESPACE)
+        kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(rights))
         token = kubectl("-n", NAMESPACE, "create", "token", "k8s-bridge", "--duration=24h")
         write_kubeconfig(self.kubeconfig, token=token.strip(), namespace=NAMESPACE)
 
@@ -134,6 +137,6 @@ def _with_key(secret: Json, key: bytes) -> Json:
 
 def _clear() -> None:
     """Remove what an earlier world left, and make the namespace anew."""
-    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
+    kubectl("delete", "namespace", NAMESPACE, ray_cluster.NAMESPACE, "--ignore-not-found", "--timeout=60s")
     kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OLD), "--all", "--timeout=30s")
     kubectl("create", "namespace", NAMESPACE)

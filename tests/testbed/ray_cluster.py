@@ -1,0 +1,75 @@
+"""A Ray cluster that teams share, as Kueue admits it; it stands while somebody needs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from testbed import node, ray_image
+from testbed.control import kubectl
+from testbed.places import HERE, WORKERS
+from testbed.shell import until
+
+NAMESPACE = "ray"
+NAME = "shared"
+_MANIFEST = HERE / "manifests/ray.yaml"
+_DASHBOARD = 8265
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayCluster:
+    """The running cluster; `dashboard` is the URL of its jobs API, from the control plane's network."""
+
+    dashboard: str
+
+    def submit(self, entrypoint: str) -> str:
+        """Run a command as a Ray job, as `ray job submit` does; its submission id."""
+        answer = httpx.post(f"{self.dashboard}/api/jobs/", json={"entrypoint": entrypoint})
+        return str(answer.raise_for_status().json()["submission_id"])
+
+    def job(self, submission_id: str) -> dict[str, Any]:
+        """What the jobs API says of a job: `status`, `message` and more."""
+        return dict(httpx.get(f"{self.dashboard}/api/jobs/{submission_id}").raise_for_status().json())
+
+    def logs(self, submission_id: str) -> str:
+        """What a job's driver printed."""
+        answer = httpx.get(f"{self.dashboard}/api/jobs/{submission_id}/logs")
+        return str(answer.raise_for_status().json()["logs"])
+
+
+def get(kind: str, name: str) -> dict[str, Any]:
+    """One object of the cluster's namespace, or of none."""
+    return dict(json.loads(kubectl("-n", NAMESPACE, "get", kind, name, "-o", "json")))
+
+
+@contextmanager
+def running() -> Iterator[RayCluster]:
+    """The cluster with its head and its worker ready; afterwards it is gone, and so is its queue."""
+    with ThreadPoolExecutor() as at_once:
+        archive = ray_image.archive()
+        list(at_once.map(lambda number: node.import_image(number, archive, name=ray_image.NAME), WORKERS))
+    _remove()
+    try:
+        kubectl("create", "-f", _MANIFEST)
+        until("the Ray cluster is ready", _ready, seconds=240)
+        yield RayCluster(
+            dashboard=f"http://{get('raycluster', NAME)['status']['head']['podIP']}:{_DASHBOARD}"
+        )
+    finally:
+        _remove()
+
+
+def _remove() -> None:
+    kubectl("delete", "-f", _MANIFEST, "--ignore-not-found", "--timeout=90s")
+
+
+def _ready() -> None:
+    kubectl(
+        "-n", NAMESPACE, "wait", "raycluster", NAME, "--for=condition=RayClusterProvisioned", "--timeout=2s"
+    )
