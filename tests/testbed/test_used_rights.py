@@ -1,4 +1,4 @@
-"""By its name the last module: what the bridge used in all scenarios before is what its roles give it."""
+"""By its name the last module: what the bridge used in all scenarios before is what the chart gives it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
-import yaml
 
-from testbed.places import AUDIT, HERE
+from k8s_bridge.sandbox.world.config import NAMESPACE
+from testbed import chart
+from testbed.places import AUDIT
 
 pytestmark = pytest.mark.testbed
 
@@ -33,7 +34,7 @@ def _right(event: dict) -> Right:
 
 
 def granted() -> Iterator[Right]:
-    for document in yaml.safe_load_all((HERE / "manifests/bridge.yaml").read_text()):
+    for document in chart.rights(chart.VALUES, namespace=NAMESPACE):
         for rule in document.get("rules", ()):
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:

@@ -1,0 +1,89 @@
+{{- define "k8s-bridge.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "k8s-bridge.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "k8s-bridge.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: slurm-bridge
+{{- end -}}
+
+{{- define "k8s-bridge.labels" -}}
+{{ include "k8s-bridge.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "k8s-bridge.serviceAccount" -}}
+{{- $fullname := include "k8s-bridge.fullname" . -}}
+{{- with .Values.slurmBridge.serviceAccount -}}
+{{- .name | default (ternary $fullname "default" .create) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "k8s-bridge.lease" -}}
+{{- .Values.slurmBridge.leaseName | default (printf "%s-leader" (include "k8s-bridge.fullname" .)) -}}
+{{- end -}}
+
+{{- /* The namespaces that are served, as JSON. */ -}}
+{{- define "k8s-bridge.namespaces" -}}
+{{- with .Values.slurmBridge -}}
+{{- if .workloadMixing -}}
+{{- list (splitList "/" .workloadMixing | first) | toJson -}}
+{{- else -}}
+{{- .namespaces | default (list $.Release.Namespace) | toJson -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Of (list root namespace): what the bridge reads there by name, as JSON {"secrets": […], "configMaps": […]}. */ -}}
+{{- define "k8s-bridge.references" -}}
+{{- $root := index . 0 -}}
+{{- $namespace := index . 1 -}}
+{{- $secrets := $root.Values.slurmBridge.rbac.secrets -}}
+{{- $configMaps := $root.Values.slurmBridge.rbac.configMaps -}}
+{{- range $root.Values.workloadMixings -}}
+{{- if eq $namespace (.namespace | default $root.Release.Namespace) -}}
+{{- with .spec.slurmTokenSecretRef }}{{ $secrets = append $secrets .name }}{{ end -}}
+{{- with .spec.slurmClientCertRef }}{{ $secrets = append $secrets .name }}{{ end -}}
+{{- with .spec.slurmCARef -}}
+{{- if eq "Secret" (.kind | default "ConfigMap") }}{{ $secrets = append $secrets .name }}
+{{- else }}{{ $configMaps = append $configMaps .name }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- dict "secrets" ($secrets | uniq) "configMaps" ($configMaps | uniq) | toJson -}}
+{{- end -}}
+
+{{- /* What every pod of the chart has: nothing that Pod Security "restricted" forbids. */ -}}
+{{- define "k8s-bridge.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "k8s-bridge.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}

@@ -1,0 +1,72 @@
+"""The bridge's own chart, by the testbed's helm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from k8s_bridge.sandbox.world.config import NAMESPACE
+from testbed import programs
+from testbed.bridge_image import REPOSITORY
+from testbed.places import KUBECONFIG, PROJECT
+from testbed.shell import inside, run
+
+CHART = PROJECT / "charts/k8s-bridge"
+Values = Mapping[str, Any]
+TOKEN_SECRET = "slurm-token"
+VALUES: Values = {
+    "image": {"repository": REPOSITORY},
+    "slurmBridge": {
+        "namespaces": [NAMESPACE],
+        "gates": {"insecureTLS": True},
+        "rbac": {"secrets": [TOKEN_SECRET]},
+    },
+}
+"""How the testbed installs it, but for the tag."""
+
+
+def render(values: Values, *, release: str = "k8s-bridge", namespace: str) -> list[dict[str, Any]]:
+    """What the chart makes of the values, but for its hooks. Raises Failed."""
+    helm = programs.program("helm")
+    words = (helm, "template", release, CHART, f"--namespace={namespace}", "--no-hooks", "--values=-")
+    return [found for found in yaml.safe_load_all(run(*words, stdin=json.dumps(values))) if found]
+
+
+def rights(values: Values, *, namespace: str) -> Iterator[dict[str, Any]]:
+    """Of what it makes, the ServiceAccount and everything that gives rights to it."""
+    for found in render(values, namespace=namespace):
+        if found["kind"] == "ServiceAccount" or found["apiVersion"].startswith("rbac."):
+            yield found
+
+
+class Release:
+    """The chart as it is installed in a namespace. Raises Failed for what helm or the API server refuses."""
+
+    def __init__(self, name: str, *, namespace: str) -> None:
+        self.name = name
+        self.namespace = namespace
+
+    def install(self, values: Values) -> None:
+        """Install it, and wait until its pods are ready."""
+        self._helm("install", CHART, "--wait", "--timeout=120s", "--values=-", values=values)
+
+    def upgrade(self, values: Values) -> None:
+        """Put other values in force, and wait until only new pods are left."""
+        self._helm("upgrade", CHART, "--wait", "--timeout=120s", "--values=-", values=values)
+
+    def test(self) -> None:
+        """Run its own test."""
+        self._helm("test", "--timeout=120s")
+
+    def uninstall(self) -> None:
+        """Remove it, and wait until its objects are gone."""
+        self._helm("uninstall", "--wait", "--timeout=120s")
+
+    def _helm(self, command: str, *words: str | Path, values: Values | None = None) -> None:
+        place = (f"--namespace={self.namespace}", f"--kubeconfig={KUBECONFIG}")
+        helm = (*inside(), programs.program("helm"), command, self.name, *words, *place)
+        run(*helm, stdin=json.dumps(values or {}))
