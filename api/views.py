@@ -259,10 +259,30 @@ class LocalQueue(Object, frozen=True):
     status: QueueStatus = QueueStatus()
 
 
+class Named(View, frozen=True):
+    """Whatever is told of by its name alone."""
+
+    name: str = ""
+
+
+class ResourceGroup(View, frozen=True):
+    """The flavors that one group of resources can come from."""
+
+    flavors: tuple[Named, ...] = ()
+
+
+class AdmissionChecksStrategy(View, frozen=True):
+    """The AdmissionChecks of a ClusterQueue."""
+
+    admission_checks: tuple[Named, ...] = ()
+
+
 class ClusterQueueSpec(View, frozen=True):
     """ClusterQueue.spec."""
 
     stop_policy: str = "None"
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
 
 
 class ClusterQueue(Object, frozen=True):
@@ -274,6 +294,60 @@ class ClusterQueue(Object, frozen=True):
 
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: QueueStatus = QueueStatus()
+
+
+class ResourceFlavorSpec(View, frozen=True):
+    """ResourceFlavor.spec."""
+
+    topology_name: str = ""
+
+
+class ResourceFlavor(Object, frozen=True):
+    """kueue.x-k8s.io ResourceFlavor."""
+
+    GVR = ("kueue.x-k8s.io", "v1beta2", "resourceflavors")
+    KIND = "ResourceFlavor"
+    NAMESPACED = False
+
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+class TopologyLevel(View, frozen=True):
+    """One level of a Topology: nodes with one value of this label belong together."""
+
+    node_label: str = ""
+
+
+class TopologySpec(View, frozen=True):
+    """Topology.spec."""
+
+    levels: tuple[TopologyLevel, ...] = ()
+
+
+class Topology(Object, frozen=True):
+    """kueue.x-k8s.io Topology."""
+
+    GVR = ("kueue.x-k8s.io", "v1beta2", "topologies")
+    KIND = "Topology"
+    NAMESPACED = False
+
+    spec: TopologySpec = TopologySpec()
+
+
+class AdmissionCheckSpec(View, frozen=True):
+    """AdmissionCheck.spec."""
+
+    controller_name: str = ""
+
+
+class AdmissionCheck(Object, frozen=True):
+    """kueue.x-k8s.io AdmissionCheck."""
+
+    GVR = ("kueue.x-k8s.io", "v1beta2", "admissionchecks")
+    KIND = "AdmissionCheck"
+    NAMESPACED = False
+
+    spec: AdmissionCheckSpec = AdmissionCheckSpec()
 
 
 class WorkloadPriorityClass(Object, frozen=True):

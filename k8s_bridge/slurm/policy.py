@@ -69,6 +69,11 @@ class Policies:
             trouble=trouble,
         )
 
+    def topology_levels(self, route: Route) -> tuple[str, ...]:
+        """The node labels of the topology levels that the route's jobs may ask for."""
+        topology = route.mapping.topology or self.mixing.spec.topology
+        return tuple(filter(None, (topology.required_level, topology.preferred_level)))
+
     @property
     def leaving(self) -> bool:
         """The mixing is being deleted, and what it serves ends first: nothing new is taken."""

@@ -22,7 +22,7 @@ from k8s_bridge.slurm.jobset import check_template
 from k8s_bridge.slurm.model import Ping
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.planner import Planner
-from k8s_bridge.slurm.policy import Policies, Route, Trouble
+from k8s_bridge.slurm.policy import Policies, Route
 from k8s_bridge.slurm.report import SlurmHealth, counts, findings, is_good
 from k8s_bridge.slurm.tables import Tables
 
@@ -84,10 +84,12 @@ class Reporter:
     async def _once(self) -> None:
         if self._policies is None:
             return
+        routes = tuple(self._routes())
         found = findings(
             self._health(),
-            queues=[trouble for trouble, _ in self._troubles()],
-            classes=[trouble for _, trouble in self._troubles()],
+            queues=map(self._observer.queue_trouble, routes),
+            classes=map(self._observer.class_trouble, routes),
+            topologies=map(self._observer.topology_trouble, routes),
             template=self._template,
             conflict=self._policies.conflict(),
             guarded=self._controller.guarded,
@@ -111,14 +113,13 @@ class Reporter:
             event = Event(ref=self._ref, type=kind, reason=finding.reason, message=message)
             await self._events.emit(event, now=datetime.fromtimestamp(self._clock(), UTC))
 
-    def _troubles(self) -> Iterator[tuple[Trouble, Trouble]]:
+    def _routes(self) -> Iterator[Route]:
         assert self._policies is not None
         for mapping in self._policies.mixing.spec.partition_mappings:
             queues, classes = self._policies.routes()[mapping.partition_name]
             for queue in sorted(queues):
                 for name in sorted(classes):
-                    route = Route(mapping=mapping, queue=queue, priority_class=name)
-                    yield self._observer.queue_trouble(route), self._observer.class_trouble(route)
+                    yield Route(mapping=mapping, queue=queue, priority_class=name)
 
     def _fields(self) -> dict[str, Any]:
         assert self._policies is not None

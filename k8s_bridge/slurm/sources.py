@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from api.views import ClusterQueue, JobSet, LocalQueue, Pod, Workload, WorkloadPriorityClass
+from api.views import (
+    AdmissionCheck,
+    ClusterQueue,
+    JobSet,
+    LocalQueue,
+    Pod,
+    ResourceFlavor,
+    Topology,
+    Workload,
+    WorkloadPriorityClass,
+)
 from k8s_bridge.core import naming
 from k8s_bridge.kube.reflector import Reflector
 from k8s_bridge.kube.transport import KubeClient
@@ -24,6 +34,9 @@ class Sources:
             "LocalQueues": Reflector(client, LocalQueue, tables.local_queues, namespace=namespace),
             "ClusterQueues": Reflector(client, ClusterQueue, tables.cluster_queues),
             "WorkloadPriorityClasses": Reflector(client, WorkloadPriorityClass, tables.classes),
+            "AdmissionChecks": Reflector(client, AdmissionCheck, tables.checks),
+            "ResourceFlavors": Reflector(client, ResourceFlavor, tables.flavors),
+            "Topologies": Reflector(client, Topology, tables.topologies),
         }
 
     def missing(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from k8s_bridge.sandbox.apiserver.kinds import EVENTS, LEASES, LOCALQUEUES, PRIORITYCLASSES
+from k8s_bridge.sandbox.apiserver.kinds import EVENTS, LEASES, LOCALQUEUES, PRIORITYCLASSES, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world import JobRequest, World
 from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B, URGENT
 from k8s_bridge.sandbox.world.objects import local_queue, priority_class
@@ -12,6 +12,8 @@ from support.e2e.fixtures import MakeWorld
 from support.e2e.keeper import quiet
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+RACK = "example.com/rack"
 
 
 async def said(world: World, condition: str, *, status: str = "False") -> str:
@@ -57,6 +59,19 @@ async def test_a_missing_local_queue(make_world: MakeWorld):
         await world.until(lambda: TEAM_B in world.text(job_id), what="the job's text names the queue")
 
         world.storage.create(LOCALQUEUES, local_queue(TEAM_B))
+        await completes(world, job_id)
+
+
+async def test_a_topology_level_that_no_flavor_has(make_world: MakeWorld):
+    async with make_world(spec={"topology": {"preferredLevel": RACK}}) as world:
+        await world.bridge()
+        job_id = await world.sbatch(JobRequest(seconds=0.3))
+
+        assert RACK in await said(world, "TopologyValid")
+        await warned(world, "TopologyValid")
+        await world.until(lambda: RACK in world.text(job_id), what="the job's text names the level")
+
+        world.storage.patch(WORKLOADMIXINGS, NAMESPACE, MIXING, {"spec": {"topology": None}})
         await completes(world, job_id)
 
 
