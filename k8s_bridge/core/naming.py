@@ -9,6 +9,8 @@ FIELD_MANAGER = "k8s-bridge"
 
 MANAGED_BY = f"{GROUP}/managed-by"
 SLURM_JOB_ID = f"{GROUP}/slurm-job-id"
+SLURM_ARRAY_SLOT = f"{GROUP}/slurm-array-slot"
+"""Label: number of the slot of a job array that a JobSet or pod is made for."""
 WORKLOADMIXING = f"{GROUP}/workloadmixing"
 CLUSTER = f"{GROUP}/cluster"
 PARTITION = f"{GROUP}/partition"
@@ -47,18 +49,28 @@ JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
 
 _FEATURE = re.compile(r"nodes-for-(\d+)")
+_SLOT_FEATURE = re.compile(r"nodes-for-(\d+)-s(\d+)")
 _LABEL_BAD = re.compile(r"[^A-Za-z0-9_.-]+")
 _LABEL_MAX = 63
 
 
-def jobset_name(job_id: int, *, cluster: str = "") -> str:
-    """`slurm-job-<id>`; with a cluster key when one namespace serves more than one Slurm cluster."""
-    return f"slurm-job-{cluster}-{job_id}" if cluster else f"slurm-job-{job_id}"
+def jobset_name(job_id: int, *, cluster: str = "", slot: int | None = None) -> str:
+    """`slurm-job-<id>`, of a slot `slurm-job-<id>-s<number>`.
+
+    With a cluster key when one namespace serves more than one Slurm cluster.
+    """
+    name = f"slurm-job-{cluster}-{job_id}" if cluster else f"slurm-job-{job_id}"
+    return name if slot is None else f"{name}-s{slot}"
 
 
 def node_feature(job_id: int) -> str:
     """The Slurm feature that a job's nodes carry and that the job is pinned to."""
     return f"nodes-for-{job_id}"
+
+
+def slot_feature(job_id: int, slot: int) -> str:
+    """The Slurm feature that the nodes of one slot of a job array carry beside that of the array."""
+    return f"{node_feature(job_id)}-s{slot}"
 
 
 def mixing_feature(namespace: str, name: str) -> str:
@@ -70,6 +82,12 @@ def job_of_feature(feature: str) -> int | None:
     """The job id in a feature that we gave, or None for any other feature."""
     match = _FEATURE.fullmatch(feature)
     return int(match.group(1)) if match else None
+
+
+def slot_of_feature(feature: str) -> tuple[int, int] | None:
+    """(job id, slot) in a slot's feature, or None for any other feature."""
+    match = _SLOT_FEATURE.fullmatch(feature)
+    return (int(match.group(1)), int(match.group(2))) if match else None
 
 
 def label_value(text: str) -> str:

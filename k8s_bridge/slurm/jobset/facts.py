@@ -11,11 +11,13 @@ from k8s_bridge.slurm.layout.types import Group, Layout
 from k8s_bridge.slurm.model import Job
 
 
-def template_facts(job: Job, *, layout: Layout, group: Group, policy: Policy) -> dict[str, Any]:
+def template_facts(
+    job: Job, *, layout: Layout, group: Group, policy: Policy, slot: int | None = None
+) -> dict[str, Any]:
     """The job, the node that a pod becomes, and where it lives. Memory in MiB, time in minutes."""
     return {
         "job": {
-            "id": job.job_id,
+            "id": job.unit_id,
             "name": job.name,
             "user": job.user_name,
             "user_id": job.user_id,
@@ -34,7 +36,7 @@ def template_facts(job: Job, *, layout: Layout, group: Group, policy: Policy) ->
             "gpus": gpus_of(group.shape.gres),
             "tasks": group.tasks,
         },
-        "jobset": naming.jobset_name(job.job_id, cluster=policy.cluster.key),
+        "jobset": naming.jobset_name(job.unit_id, cluster=policy.cluster.key, slot=slot),
         "namespace": policy.namespace,
         "mixing": policy.mixing,
         "cluster": policy.cluster.name,

@@ -18,8 +18,8 @@ _BACKOFF_LIMIT = 6
 """Pods that may be lost by themselves (slurmd died, pod deleted) until the JobSet fails."""
 
 
-def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
-    """The manifest. It is created once and its spec is never applied again.
+def render_jobset(*, job: Job, layout: Layout, policy: Policy, slot: int | None = None) -> dict[str, Any]:
+    """The manifest of a job, or of one slot of a job array. It is created once and its spec is never applied again.
 
     `suspend: true` stands for the moment of creation only: from then on Kueue owns the field, and a later
     apply of this manifest would stop a running job. What changes afterwards (annotations) is patched by
@@ -31,7 +31,7 @@ def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]
     return {
         "apiVersion": API_VERSION,
         "kind": "JobSet",
-        "metadata": _metadata(job, layout, policy),
+        "metadata": _metadata(job, layout, policy, slot),
         "spec": {
             "suspend": True,
             "failurePolicy": {"maxRestarts": 0},
@@ -39,7 +39,7 @@ def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]
                 {
                     "name": f"g{index}",
                     "replicas": 1,
-                    "template": {"spec": _job_spec(job, layout, group, policy)},
+                    "template": {"spec": _job_spec(job, layout, group, policy, slot)},
                 }
                 for index, group in enumerate(layout.groups)
             ],
@@ -47,20 +47,20 @@ def render_jobset(*, job: Job, layout: Layout, policy: Policy) -> dict[str, Any]
     }
 
 
-def _metadata(job: Job, layout: Layout, policy: Policy) -> dict[str, Any]:
+def _metadata(job: Job, layout: Layout, policy: Policy, slot: int | None) -> dict[str, Any]:
     owners = {"ownerReferences": [dict(owner) for owner in policy.owners]} if policy.owners else {}
     return {
-        "name": naming.jobset_name(job.job_id, cluster=policy.cluster.key),
+        "name": naming.jobset_name(job.unit_id, cluster=policy.cluster.key, slot=slot),
         "namespace": policy.namespace,
-        "labels": {**metadata.labels(job, policy=policy), **metadata.queue_labels(policy)},
-        "annotations": metadata.first_annotations(job, layout=layout, policy=policy),
+        "labels": {**metadata.labels(job, policy=policy, slot=slot), **metadata.queue_labels(policy)},
+        "annotations": metadata.first_annotations(job, layout=layout, policy=policy, slot=slot),
         **owners,
     }
 
 
-def _job_spec(job: Job, layout: Layout, group: Group, policy: Policy) -> dict[str, Any]:
+def _job_spec(job: Job, layout: Layout, group: Group, policy: Policy, slot: int | None) -> dict[str, Any]:
     """An Indexed Job. A disruption costs nothing: the pod is replaced, and Slurm has requeued what ran."""
-    seconds = metadata.deadline(layout, policy=policy)
+    seconds = metadata.deadline(layout, policy=policy, slot=slot)
     deadline = {} if seconds is None else {"activeDeadlineSeconds": seconds}
     return {
         "completionMode": "Indexed",
@@ -76,5 +76,5 @@ def _job_spec(job: Job, layout: Layout, group: Group, policy: Policy) -> dict[st
                 }
             ]
         },
-        "template": pod_template(job, layout=layout, group=group, policy=policy),
+        "template": pod_template(job, layout=layout, group=group, policy=policy, slot=slot),
     }

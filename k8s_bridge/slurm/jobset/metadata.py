@@ -14,11 +14,12 @@ PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 _MINUTE = 60
 
 
-def labels(job: Job, *, policy: Policy) -> dict[str, str]:
+def labels(job: Job, *, policy: Policy, slot: int | None = None) -> dict[str, str]:
     """The labels by which JobSets and pods are found and joined with Slurm; empty values are left out."""
     texts = {
         naming.MANAGED_BY: "k8s-bridge",
-        naming.SLURM_JOB_ID: str(job.job_id),
+        naming.SLURM_JOB_ID: str(job.unit_id),
+        naming.SLURM_ARRAY_SLOT: "" if slot is None else str(slot),
         naming.WORKLOADMIXING: policy.mixing,
         naming.CLUSTER: policy.cluster.name,
         naming.PARTITION: job.partition,
@@ -40,8 +41,13 @@ def queue_labels(policy: Policy) -> dict[str, str]:
     return {key: value for key, value in chosen.items() if value}
 
 
-def deadline(layout: Layout, *, policy: Policy) -> int | None:
-    """Seconds from the start of the pods until they are too old for a first run; None without a limit."""
+def deadline(layout: Layout, *, policy: Policy, slot: int | None = None) -> int | None:
+    """Seconds from the start of the pods until they are too old for a first run; None without a limit.
+
+    A slot has none: it runs one task after the other, and Slurm keeps each to its limit.
+    """
+    if slot is not None:
+        return None
     return None if layout.time_limit is None else layout.time_limit * _MINUTE + policy.deadline_slack
 
 
@@ -50,12 +56,12 @@ def shape(layout: Layout, *, policy: Policy) -> str:
     return digest(layout) + policy.digest
 
 
-def first_annotations(job: Job, *, layout: Layout, policy: Policy) -> dict[str, str]:
+def first_annotations(job: Job, *, layout: Layout, policy: Policy, slot: int | None = None) -> dict[str, str]:
     """The state at creation; later changes are merge patches of single annotations."""
-    seconds = deadline(layout, policy=policy)
+    seconds = deadline(layout, policy=policy, slot=slot)
     return {
         naming.IDENTITY: f"{job.submit_time}.{job.restart_count}.{job.user_id}",
-        naming.CONSTRAINTS: user_expression(job.features, job_id=job.job_id),
+        naming.CONSTRAINTS: user_expression(job.features, job_id=job.unit_id),
         naming.SHAPE: shape(layout, policy=policy),
         naming.REQUEUES: "0",
         **({} if seconds is None else {naming.DEADLINE: str(seconds)}),

@@ -18,16 +18,19 @@ _SECRET_MODE = 0o400
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-def pod_template(job: Job, *, layout: Layout, group: Group, policy: Policy) -> dict[str, Any]:
+def pod_template(
+    job: Job, *, layout: Layout, group: Group, policy: Policy, slot: int | None = None
+) -> dict[str, Any]:
     """The operator's template, rendered, with the bridge's own fields laid over it last."""
-    rendered = policy.template.render(template_facts(job, layout=layout, group=group, policy=policy))
+    facts = template_facts(job, layout=layout, group=group, policy=policy, slot=slot)
+    rendered = policy.template.render(facts)
     template = rendered["podTemplate"]
     meta, spec = template.get("metadata", {}), template.get("spec", {})
     annotations = {**meta.get("annotations", {}), **metadata.topology(job, policy=policy)}
     return {
         "metadata": {
             **meta,
-            "labels": {**meta.get("labels", {}), **metadata.labels(job, policy=policy)},
+            "labels": {**meta.get("labels", {}), **metadata.labels(job, policy=policy, slot=slot)},
             **({"annotations": annotations} if annotations else {}),
         },
         "spec": _filled(
@@ -38,7 +41,7 @@ def pod_template(job: Job, *, layout: Layout, group: Group, policy: Policy) -> d
                 "automountServiceAccountToken": False,
                 "affinity": _affinity(spec.get("affinity", {}), group.shape),
                 "nodeSelector": {**spec.get("nodeSelector", {}), **_selector(layout, policy)},
-                "containers": _containers(spec, job, layout, group, policy),
+                "containers": _containers(spec, _features(job, layout, policy, slot), group, policy),
                 "volumes": by_name(spec.get("volumes", ()), _volumes(policy.slurmd)),
                 "resourceClaims": by_name(
                     spec.get("resourceClaims", ()), _claims(policy.slurmd, rendered["claims"])
@@ -52,13 +55,18 @@ def _filled(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if value not in ({}, [])}
 
 
+def _features(job: Job, layout: Layout, policy: Policy, slot: int | None) -> tuple[str, ...]:
+    """The features of the pod's node: its job's, its slot's, its WorkloadMixing's and the user's."""
+    own = (naming.node_feature(job.unit_id),)
+    one = () if slot is None else (naming.slot_feature(job.unit_id, slot),)
+    return (*own, *one, naming.mixing_feature(policy.namespace, policy.mixing), *layout.features)
+
+
 def _containers(
-    spec: Mapping[str, Any], job: Job, layout: Layout, group: Group, policy: Policy
+    spec: Mapping[str, Any], features: tuple[str, ...], group: Group, policy: Policy
 ) -> list[dict[str, Any]]:
     theirs = spec.get("containers", ())
     template: Mapping[str, Any] = next((item for item in theirs if item.get("name") == NAME), {})
-    mixing = naming.mixing_feature(policy.namespace, policy.mixing)
-    features = (naming.node_feature(job.job_id), mixing, *layout.features)
     ours = slurmd_container(template, features=features, shape=group.shape, slurmd=policy.slurmd)
     return by_name(theirs, [ours])
 

@@ -9,14 +9,30 @@ from k8s_bridge.core import naming
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+(?:&[A-Za-z0-9_.:/+-]+)*")
 
 
+def pin(user: str, *, job_id: int, slots: tuple[int, ...] = ()) -> str:
+    """The user's expression joined with the job's own feature; with `slots` all nodes must be of one of them.
+
+    Square brackets are Slurm's matching OR: every allocated node has the same one of the alternatives.
+    """
+    own = "|".join(naming.slot_feature(job_id, slot) for slot in slots) or naming.node_feature(job_id)
+    whole = f"[{own}]" if len(slots) > 1 else own
+    return f"({user})&{whole}" if user else whole
+
+
+def pin_of(expression: str, *, job_id: int) -> str:
+    """The part of `expression` that the bridge put there; "" when there is none."""
+    found, own = expression.rpartition("&")[2], naming.node_feature(job_id)
+    alternatives = found.removeprefix("[").removesuffix("]").split("|")
+    return found if all(one == own or one.startswith(f"{own}-s") for one in alternatives) else ""
+
+
 def user_expression(expression: str, *, job_id: int) -> str:
     """`expression` without the pin that the bridge itself put on it."""
-    pin = naming.node_feature(job_id)
-    if expression == pin:
-        return ""
-    suffix = f")&{pin}"
-    own = expression.startswith("(") and expression.endswith(suffix)
-    return expression[1 : -len(suffix)] if own else expression
+    found = pin_of(expression, job_id=job_id)
+    if not found or expression == found:
+        return "" if found else expression
+    own = expression.startswith("(") and expression.endswith(f")&{found}")
+    return expression[1 : -len(found) - 2] if own else expression
 
 
 def plain_features(expression: str) -> tuple[str, ...] | None:
