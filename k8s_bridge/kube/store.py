@@ -7,7 +7,7 @@ that changes nothing costs one comparison and touches no index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -72,6 +72,10 @@ class Table(Generic[T]):
     def by(self, index: str, value: str) -> tuple[T, ...]:
         """The rows under `value`, in the order of their keys. An unknown index is a KeyError."""
         return tuple(self._rows[key] for key in sorted(self._buckets[index].get(value, _NO_KEYS)))
+
+    def each(self, index: str, value: str) -> Iterator[T]:
+        """The rows under `value` in no order: cheaper than `by` where the first that fits is enough."""
+        return (self._rows[key] for key in self._buckets[index].get(value, _NO_KEYS))
 
     def subscribe(self, callback: Callable[[Delta[T]], None]) -> None:
         """Call `callback` after every later change, in the writer's stack: it must be quick and not raise."""

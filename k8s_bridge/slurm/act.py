@@ -22,6 +22,7 @@ from k8s_bridge.slurm.client.port import SlurmPort
 from k8s_bridge.slurm.client.update import AT_ONCE, Hold, JobUpdate, NodeState
 from k8s_bridge.slurm.effects import (
     AllowRequeue,
+    Begin,
     Cancel,
     CreateJobSet,
     Effect,
@@ -29,10 +30,12 @@ from k8s_bridge.slurm.effects import (
     NodesDown,
     NodesDrain,
     PinAndRelease,
+    Recount,
     Rehold,
     SetText,
     SlurmEffect,
     TakeHold,
+    Unpin,
 )
 from k8s_bridge.slurm.facts import TEXT_PREFIX
 from k8s_bridge.slurm.model import Job
@@ -93,6 +96,10 @@ class Actor:
                 await self._update(job_id, JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text)))
             case Rehold():
                 await self._rehold(effect)
+            case Unpin(job_id=job_id, constraints=constraints, text=text):
+                await self._update(job_id, JobUpdate(constraints=constraints, **self._texts(job_id, text)))
+            case Recount(job_id=job_id, nodes=count):
+                await self._update(job_id, JobUpdate(minimum_nodes=count))
             case PinAndRelease():
                 await self._release(effect)
             case AllowRequeue(job_id=job_id):
@@ -102,6 +109,11 @@ class Actor:
             case Cancel(job_id=job_id, text=text):
                 await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
                 await self._slurm.cancel(job_id)
+            case _:
+                await self._on_nodes(effect)
+
+    async def _on_nodes(self, effect: NodesDown | NodesDrain | NodesDelete) -> None:
+        match effect:
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
@@ -145,7 +157,8 @@ class Actor:
         await self._update(
             effect.job_id, JobUpdate(hold=Hold.TAKE, **self._texts(effect.job_id, effect.text))
         )
-        await self._update(effect.job_id, JobUpdate(constraints=effect.constraints))
+        begin = AT_ONCE if effect.begin is Begin.AT_ONCE else None
+        await self._update(effect.job_id, JobUpdate(constraints=effect.constraints, begin_time=begin))
 
     async def _release(self, effect: PinAndRelease) -> None:
         job = self._tables.jobs.get(str(effect.job_id))

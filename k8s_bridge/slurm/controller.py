@@ -40,6 +40,7 @@ _FAST = frozenset(
 _FOLLOWED = _FAST | {
     State.QUEUED,
     State.PARKED,
+    State.WITHHELD,
     State.HELD_BY_OTHER,
     State.TRESPASS,
     State.FAILED,

@@ -48,6 +48,7 @@ TABLE: tuple[Row, ...] = (
     Row(State.HELD_BY_OTHER, is_.held_by_other, moves.respect_hold),
     Row(State.EVICTED, is_.pending_evicted, moves.take_back),
     Row(State.LOST, is_.pending_lost, moves.take_back),
+    Row(State.WITHHELD, is_.withheld, moves.await_slurm),
     Row(State.RELEASED, is_.released, moves.await_start),
     # the job is pending and ours to hold
     Row(State.HELD, is_.escaped, moves.hold_again),
@@ -69,7 +70,7 @@ TABLE: tuple[Row, ...] = (
 
 def decide(unit: Unit, *, now: float) -> Decision[Effect]:
     """The verdict on one unit at `now` (Unix seconds)."""
-    facts = Facts(unit)
+    facts = Facts(unit, now)
     for row in TABLE:  # the last row always holds
         if row.holds(facts):
             break

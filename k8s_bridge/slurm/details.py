@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from k8s_bridge.core import naming
 from k8s_bridge.runtime.units import UnitDetail, UnitRow
 from k8s_bridge.slurm.controller import Said, SlurmController
 from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.unit import State, Unit
 
 _NEXT: dict[State, str] = {
     State.HELD: "a JobSet is created for it",
     State.TURN: "a JobSet is created when one before it in the queue gets its quota",
-    State.INELIGIBLE: "capacity is asked for when Slurm would start it",
+    State.INELIGIBLE: "capacity is asked for when nothing but capacity keeps Slurm from starting it",
     State.REFUSED: "change the job (scontrol update) or cancel it",
     State.QUEUED: "Kueue admits its Workload",
     State.PARKED: "capacity is asked for again when the pause is over",
     State.ADMITTED: "its pods start and register as Slurm nodes",
     State.READY: "it is pinned to its nodes and released",
     State.RELEASED: "Slurm starts it",
+    State.WITHHELD: "its quota is given back, and it is tried again later",
     State.RUNNING: "it ends; then everything is given back",
     State.COMPLETING: "Slurm cleans up after it",
     State.EVICTED: "it is held again and waits for new capacity",
@@ -82,6 +85,7 @@ def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
         yield "held", "yes" if job.held else "no"
         if job.features:
             yield "constraints", job.features
+    yield from _conditions(job)
     if isinstance(unit.layout, Refusal):
         yield "refused", f"{unit.layout.option}: {unit.layout.text}"
     if isinstance(unit.layout, Layout):
@@ -98,6 +102,27 @@ def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
         yield f"pod {pod.metadata.name}", f"{pod.status.phase}{where}"
     for node in unit.nodes:
         yield f"Slurm node {node.name}", " ".join(sorted(node.states))
+
+
+def _conditions(job: Job | None) -> Iterator[tuple[str, str]]:
+    """What the job says of when it may start."""
+    if job is None:
+        return
+    yield from (
+        (name, value)
+        for name, value in (
+            ("dependency", job.dependency),
+            ("licenses", job.licenses),
+            ("reservation", job.reservation),
+            ("not before", _moment(job.eligible_time) if job.pending and job.eligible_time else ""),
+            ("deadline", _moment(job.deadline) if job.deadline else ""),
+        )
+        if value
+    )
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _group(layout: Layout, index: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from k8s_bridge.core.effects import KubeEffect
 
@@ -23,13 +24,41 @@ class TakeHold:
     text: str
 
 
+class Begin(Enum):
+    """The begin time of a job that goes back to the queue: the delay that a requeue brings is undone."""
+
+    AT_ONCE = auto()
+    AS_IT_IS = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehold:
-    """After an eviction or loss: hold, reset begin time, give back the user's own constraint expression."""
+    """After an eviction or loss: hold, and give back the user's own constraint expression."""
+
+    job_id: int
+    constraints: str
+    begin: Begin
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """The same of a job that somebody else holds: their hold stays as it is."""
 
     job_id: int
     constraints: str
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recount:
+    """Say the job's node count again: slurmctld then counts anew what the job asks for.
+
+    It does not after an update (scontrol update NumNodes=2) that came while no node could run the job.
+    """
+
+    job_id: int
+    nodes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +121,16 @@ class NodesDelete:
 
 
 SlurmEffect = (
-    TakeHold | Rehold | PinAndRelease | AllowRequeue | SetText | Cancel | NodesDown | NodesDrain | NodesDelete
+    TakeHold
+    | Rehold
+    | Unpin
+    | Recount
+    | PinAndRelease
+    | AllowRequeue
+    | SetText
+    | Cancel
+    | NodesDown
+    | NodesDrain
+    | NodesDelete
 )
 Effect = KubeEffect | CreateJobSet | SlurmEffect

@@ -10,6 +10,7 @@ from api.views import Pod
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
 from k8s_bridge.core.lazy import lazy
+from k8s_bridge.slurm.eligibility import Obstacle, obstacle
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job, Node
@@ -17,13 +18,15 @@ from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
 _ENDED = frozenset({"Succeeded", "Failed"})
+_HOLDS = frozenset({"JobHeldUser", "JobHeldAdmin"})
 
 
 class Facts:
     """Derived truths of one unit, each computed when first asked for."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, now: float) -> None:
         self.unit = unit
+        self.now = now
 
     @lazy
     def job(self) -> Job:
@@ -172,6 +175,16 @@ class Facts:
         """How often this JobSet's job was sent back."""
         text = self.annotations.get(naming.REQUEUES, "0")
         return int(text) if text.isdecimal() else 0
+
+    @lazy
+    def held_while_active(self) -> bool:
+        """Somebody held the job while it runs, which Slurm heeds when it is requeued. We never do that."""
+        return self.job.active and self.job.reason in _HOLDS
+
+    @lazy
+    def obstacle(self) -> Obstacle | None:
+        """What keeps Slurm from starting the job, whatever capacity it has."""
+        return obstacle(self.job, self.unit.surroundings, now=self.now)
 
     @lazy
     def ours_by_text(self) -> bool:

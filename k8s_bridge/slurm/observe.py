@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from api.views import JobSet, Workload
+from k8s_bridge.slurm.eligibility import NOTHING
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.policy import Policies, Route, Trouble
 from k8s_bridge.slurm.preflight import class_trouble, queue_trouble
 from k8s_bridge.slurm.tables import JOB, OWNER, Tables
@@ -45,6 +47,7 @@ class Observer:
         self._ended: set[int] = set()
         self._denied: dict[int, Denial] = {}
         self.seen: dict[int, Seen] = {}
+        self.neighbours = Neighbours(tables)
         self.turns = Turns()
         self.deletion = Deletion.ALLOWED
 
@@ -71,6 +74,7 @@ class Observer:
             partition=self._policies.partition(route, trouble=self.trouble(route)) if route else None,
             layout=layout,
             shape=shape,
+            surroundings=self.neighbours.of(job) if job and job.pending else NOTHING,
             may_create=self.turns.may(job_id),
             deletion=Deletion.ALLOWED if job_id in self._ended else self.deletion,
             denied=self._denied.get(job_id),

@@ -25,12 +25,15 @@ from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
+from k8s_bridge.slurm import neighbours
 from k8s_bridge.slurm.act import Actor
 from k8s_bridge.slurm.client import SlurmClient
 from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.credentials import Credentials
 from k8s_bridge.slurm.details import Details
+from k8s_bridge.slurm.eligibility import Availability
 from k8s_bridge.slurm.farewell import Farewell
+from k8s_bridge.slurm.lookout import Lookout
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.pace import pause
@@ -109,6 +112,12 @@ class Parts:
         self._resolver = Resolver(client, tables.jobs, missing=self._controller.missing)
         self._health = HealthWatch(credentials.token(), interval=mixing.spec.poll_interval.total_seconds())
         self._asking: asyncio.Task[None] | None = None
+        self._lookout = Lookout(
+            client,
+            shared=lambda: any(self._observer.neighbours.sharers()),
+            seen=self._available,
+            clock=time.monotonic,
+        )
         self._reporter = Reporter(
             status=status,
             events=services.events,
@@ -129,6 +138,7 @@ class Parts:
             ),
         )
         tables.subscribe(self._queue.add)
+        neighbours.subscribe(tables, self._observer.neighbours, self._queue.add)
         tables.jobs.subscribe(self._removed)
         self._controller.on_again(self._queue.add)
         self._controller.on_wrote(self._poller.written)
@@ -218,9 +228,18 @@ class Parts:
         self._health.good()
         self._controller.polled(started=cycle.started)
         self._resolver.resolve(self._controller.unknown())
+        self._lookout.glance(interval=self._policies.mixing.spec.poll_interval.total_seconds())
         self._loop.wake()
         if self._health.ping is None and (self._asking is None or self._asking.done()):
             self._asking = asyncio.get_running_loop().create_task(self._ask_who())
+
+    def _available(self, available: Availability) -> None:
+        """What jobs share has changed: a partition concerns any of them."""
+        before, self._observer.neighbours.available = self._observer.neighbours.available, available
+        if before.partitions != available.partitions:
+            self._loop.resync()
+        for job_id in tuple(self._observer.neighbours.sharers()):
+            self._queue.add(job_id)
 
     async def _ask_who(self) -> None:
         with contextlib.suppress(BridgeError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Capacity
+from k8s_bridge.slurm.eligibility import Grip, withholds
 from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import COMPLETING
@@ -84,10 +85,10 @@ def bad_constraints(facts: Facts) -> bool:
 
 
 def held_by_other(facts: Facts) -> bool:
-    """Held although we released it, or held by an admin before we ever touched it.
+    """Held although we released it, held otherwise than we do, or held by an admin before we ever touched it.
 
     Our text changes in the same call as our hold, so a held job that still says "Released" was held by
-    somebody else.
+    somebody else. Our hold is an admin's: it is a user's after `scontrol uhold`.
     """
     job = facts.job
     if not job.held:
@@ -95,6 +96,8 @@ def held_by_other(facts: Facts) -> bool:
     if job.admin_comment.startswith(_NOT_OUR_HOLD):
         return True
     if facts.released_on and facts.pinned and not facts.ours_by_text:
+        return True
+    if facts.unit.jobset is not None and facts.ours_by_text and job.reason == "JobHeldUser":
         return True
     return facts.unit.jobset is None and job.reason in _FINAL_HOLDS and not facts.ours_by_text
 
@@ -109,6 +112,11 @@ def pending_lost(facts: Facts) -> bool:
     if not facts.free:
         return bool(facts.released_on) and facts.job.held
     return facts.unit.jobset is None or not facts.released_nodes <= facts.live
+
+
+def withheld(facts: Facts) -> bool:
+    """Released, and Slurm does not start it for a reason that capacity cannot cure."""
+    return facts.free and withholds(facts.job, now=facts.now)
 
 
 def released(facts: Facts) -> bool:
@@ -128,7 +136,9 @@ def refused(facts: Facts) -> bool:
 
 def ineligible(facts: Facts) -> bool:
     """Slurm itself would not start it yet."""
-    return bool(facts.job.dependency)
+    if facts.obstacle is None:
+        return False
+    return facts.obstacle.grip is Grip.FIRM or facts.unit.jobset is None or parked(facts)
 
 
 def without_jobset(facts: Facts) -> bool:

@@ -15,7 +15,7 @@ from k8s_bridge.slurm.unit import State
 
 _HELD = frozenset({State.HELD, State.TURN, State.DENIED, State.INELIGIBLE})
 _WAITING = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
-_ADMITTED = frozenset({State.ADMITTED, State.READY, State.RELEASED})
+_ADMITTED = frozenset({State.ADMITTED, State.READY, State.RELEASED, State.WITHHELD})
 _RUNNING = frozenset({State.RUNNING, State.COMPLETING})
 _FAILED = frozenset({State.RETAINED, State.REFUSED})
 

@@ -13,11 +13,15 @@ from api.views import ClusterQueue, JobSet, LocalQueue, Pod, Workload, WorkloadP
 from k8s_bridge.core import naming
 from k8s_bridge.kube.store import Delta, Table
 from k8s_bridge.kube.versions import newer
+from k8s_bridge.slurm.eligibility.dependency import is_singleton, namesake, predecessors
 from k8s_bridge.slurm.model import Job, Node
 
 T = TypeVar("T")
 
 JOB, OWNER, UID = "job", "owner", "uid"
+SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
+"""Indexes of jobs: by the id of a job that the dependency names; by name and user, if not over; the same,
+if it must be the only one of them; and those that share licenses or reservations, under ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,15 @@ def make_tables(*, mixing: str) -> Tables:
 
     return Tables(
         node_jobs=node_jobs,
-        jobs=Table(lambda job: str(job.job_id)),
+        jobs=Table(
+            lambda job: str(job.job_id),
+            indexes={
+                SUCCESSOR: lambda job: map(str, predecessors(job.dependency)) if job.pending else (),
+                NAMESAKE: lambda job: () if job.terminal else (namesake(job),),
+                SINGLETON: lambda job: (namesake(job),) if job.pending and is_singleton(job) else (),
+                SHARER: lambda job: ("",) if job.licenses or job.reservation else (),
+            },
+        ),
         nodes=Table(lambda node: node.name, indexes={JOB: node_jobs}),
         jobsets=Table(_key, indexes={JOB: _job_label, UID: lambda o: (o.metadata.uid,)}, newer=newer),
         workloads=Table(_key, indexes={OWNER: _owners}, newer=newer),

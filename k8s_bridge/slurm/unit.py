@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import JobSet, Pod, Workload
+from k8s_bridge.slurm.eligibility.surroundings import NOTHING, Surroundings
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job, Node
 
@@ -39,6 +40,7 @@ class State(StrEnum):
     ADMITTED = "Admitted"
     READY = "Ready"
     RELEASED = "Released"
+    WITHHELD = "Withheld"
 
 
 class Presence(StrEnum):
@@ -114,6 +116,8 @@ class Unit:
     layout: Layout | Refusal | None = None
     shape: str = ""
     """Digest of what a JobSet would be made from; another than its own when job or WorkloadMixing changed."""
+    surroundings: Surroundings = NOTHING
+    """What else decides whether Slurm would start it."""
     may_create: bool = True
     deletion: Deletion = Deletion.ALLOWED
     denied: Denial | None = None

@@ -57,6 +57,12 @@ class Scontrol:
         if code:
             raise Retry(f"scontrol update of job {job_id}: {answer}")
 
+    async def renumber(self, job_id: int, *, nodes: int) -> None:
+        """Set a job's node count, which v0.0.38 takes without effect."""
+        code, answer = await self._run("update", f"jobid={job_id:d}", f"numnodes={nodes:d}")
+        if code:
+            raise Retry(f"scontrol update of job {job_id}: {answer}")
+
     async def _concerns(self, name: str, state: NodeState) -> bool:
         """Whether the node is there; to resume one that is neither down nor drained is an error."""
         try:

@@ -47,13 +47,15 @@ class JobUpdate:
     partition: str | None = None
     requeue: bool | None = None
     """Whether Slurm may requeue the job; a running job can be told so too."""
+    minimum_nodes: int | None = None
+    """v0.0.38 has no word for it: there the client does it by scontrol."""
     required_nodes: tuple[str, ...] | None = None
     excluded_nodes: tuple[str, ...] | None = None
 
 
 def sayable(update: JobUpdate, *, api: Api) -> JobUpdate:
     """The update without what `api` has no words for."""
-    return update if Can.ADMIN_COMMENT in api.can else replace(update, admin_comment=None)
+    return update if Can.STRUCTURED in api.can else replace(update, admin_comment=None, minimum_nodes=None)
 
 
 def body_of(update: JobUpdate, *, api: Api) -> dict[str, Any]:
@@ -82,6 +84,7 @@ def made(update: JobUpdate, *, job: Job) -> bool:
         (update.requeue, job.requeue),
         (update.priority, job.priority),
         (update.time_limit, job.time_limit),
+        (update.minimum_nodes, job.node_count),
         (_names(update.required_nodes), _expanded(job.required_nodes)),
         (_names(update.excluded_nodes), _expanded(job.excluded_nodes)),
     )
@@ -93,6 +96,7 @@ def _structured(update: JobUpdate) -> dict[str, Any]:
         "begin_time": _number(None if update.begin_time is None else max(update.begin_time, AT_ONCE)),
         "priority": _number(update.priority),
         "time_limit": _number(update.time_limit),
+        "minimum_nodes": update.minimum_nodes,
         # An empty list changes nothing; a list with an empty name clears.
         "required_nodes": None if update.required_nodes is None else list(update.required_nodes) or [""],
         "excluded_nodes": None if update.excluded_nodes is None else list(update.excluded_nodes) or [""],

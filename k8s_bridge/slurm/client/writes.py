@@ -44,6 +44,8 @@ class Writes:
         if note is not None and not after:
             await self._note(job_id, text=note)
         await self._say(job_id, sayable(update, api=api))
+        if update.minimum_nodes is not None and Can.STRUCTURED not in api.can:
+            await self._scontrol.renumber(job_id, nodes=update.minimum_nodes)
         if note is not None and after:
             await self._note(job_id, text=note)
 

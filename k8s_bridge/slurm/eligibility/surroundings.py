@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from k8s_bridge.slurm.model import Job, Reservation
-
-_NO_JOBS: Mapping[int, Job] = MappingProxyType({})
-_NO_STATES: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
     """What one Slurm cluster has at the moment. None: Slurm was not asked yet."""
 
-    partitions: Mapping[str, frozenset[str]] = field(default=_NO_STATES)
+    partitions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By name: the states of partitions."""
     licenses: Mapping[str, int] | None = None
     """By name: how many are not in use."""
@@ -34,7 +30,7 @@ class Surroundings:
     available: Availability = UNASKED
     promised: Mapping[str, int] = field(default_factory=dict)
     """Licenses of other jobs for which capacity was asked and that do not run yet."""
-    predecessors: Mapping[int, Job] = field(default=_NO_JOBS)
+    predecessors: Mapping[int, Job] = field(default_factory=dict)
     """Records of jobs that its dependency names; those that slurmctld has forgotten are absent."""
     rival: Job | None = None
     """For --dependency=singleton: a job of the same name and user that goes before it."""

@@ -22,7 +22,7 @@ from k8s_bridge.slurm.moves.capacity import (
 )
 from k8s_bridge.slurm.moves.common import look_again, nothing
 from k8s_bridge.slurm.moves.over import drain, give_back, keep, let_go, report_guard
-from k8s_bridge.slurm.moves.released import await_start, respect_hold, take_back
+from k8s_bridge.slurm.moves.released import await_slurm, await_start, respect_hold, take_back
 
 __all__ = [
     "ask",
@@ -30,6 +30,7 @@ __all__ = [
     "await_eligibility",
     "await_nodes",
     "await_quota",
+    "await_slurm",
     "await_start",
     "await_turn",
     "drain",

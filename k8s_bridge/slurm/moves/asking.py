@@ -41,8 +41,12 @@ def refuse(facts: Facts, now: float) -> Verdict:
 
 def await_eligibility(facts: Facts, now: float) -> Verdict:
     """No quota for a job that Slurm would not start."""
-    text = f"waits for its dependency {job_of(facts).dependency}"
-    return verdict(*give_back(facts, now).effects, reason="Ineligible", text=text)
+    found = facts.obstacle
+    if found is None:
+        raise LookupError("this move belongs to a job with an obstacle")
+    after = None if found.until is None else max(LOOK_AGAIN, found.until - now)
+    effects = give_back(facts, now).effects
+    return verdict(*effects, reason=found.reason, text=found.text, after=after)
 
 
 def await_turn(facts: Facts, now: float) -> Verdict:

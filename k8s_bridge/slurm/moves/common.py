@@ -6,7 +6,17 @@ from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete, ObjectRef, Patch
-from k8s_bridge.slurm.effects import AllowRequeue, Cancel, Effect, NodesDelete, NodesDown, Rehold, SetText
+from k8s_bridge.slurm.effects import (
+    AllowRequeue,
+    Begin,
+    Cancel,
+    Effect,
+    NodesDelete,
+    NodesDown,
+    Rehold,
+    SetText,
+    Unpin,
+)
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.speech import say
@@ -20,6 +30,8 @@ ABSENCE_GRACE = 2.0
 """Seconds that a running job's pod may be absent from the watch before it counts as lost."""
 HOLD_GRACE = 30.0
 """Seconds that a foreign hold is waited out before the quota is returned."""
+WITHHELD_GRACE = 5.0
+"""Seconds that Slurm may withhold a released job before the quota is returned."""
 
 
 def nothing(facts: Facts, now: float) -> Verdict:
@@ -50,9 +62,19 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
         effects.append(AllowRequeue(job_id=job_id))
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
-        effects.append(Rehold(job_id=job_id, constraints=facts.user_constraints, text=say("Requeued", why)))
+        effects.append(_back_to_the_queue(facts, why))
         effects.append(NodesDelete(nodes=nodes))
-    return verdict(*effects, *forget_release(facts), reason="Requeued", text=why, after=LOOK_AGAIN)
+    forget = forget_release(facts, requeues=facts.requeues + 1)
+    return verdict(*effects, *forget, reason="Requeued", text=why, after=LOOK_AGAIN)
+
+
+def _back_to_the_queue(facts: Facts, why: str) -> Effect:
+    """A hold that somebody set while the job ran is theirs: it stays, and theirs to release."""
+    job_id, constraints = facts.unit.job_id, facts.user_constraints
+    if facts.held_while_active:
+        text = say("HeldByOther", f"{why}; held by its owner or an admin, release it to go on")
+        return Unpin(job_id=job_id, constraints=constraints, text=text)
+    return Rehold(job_id=job_id, constraints=constraints, begin=Begin.AT_ONCE, text=say("Requeued", why))
 
 
 def fail(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
@@ -85,8 +107,8 @@ def record(facts: Facts, nodes: tuple[str, ...]) -> tuple[Effect, ...]:
     )
 
 
-def forget_release(facts: Facts) -> tuple[Effect, ...]:
-    """The patch that unties it and counts the requeue; nothing when nothing was recorded."""
+def forget_release(facts: Facts, *, requeues: int) -> tuple[Effect, ...]:
+    """The patch that unties it, with the count of requeues; nothing when nothing was recorded."""
     if not facts.released_on:
         return ()
     return (
@@ -95,7 +117,7 @@ def forget_release(facts: Facts) -> tuple[Effect, ...]:
             {
                 naming.RELEASED_ON: None,
                 naming.PINNED_NODES: None,
-                naming.REQUEUES: str(facts.requeues + 1),
+                naming.REQUEUES: str(requeues),
             },
         ),
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from k8s_bridge.slurm import parking
-from k8s_bridge.slurm.effects import Rehold
+from k8s_bridge.slurm.effects import Begin, Effect, Recount, Rehold
+from k8s_bridge.slurm.eligibility import is_requeue_delay
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.moves.common import (
     HOLD_GRACE,
     LOOK_AGAIN,
+    WITHHELD_GRACE,
     Verdict,
     delete_ghosts,
     forget_release,
@@ -24,10 +26,44 @@ from k8s_bridge.slurm.unit import State
 
 def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
+    hold = _rehold(facts, now, say("Requeued", "capacity is gone; waiting for new capacity"))
+    forget = forget_release(facts, requeues=facts.requeues + 1)
+    return verdict(hold, *delete_ghosts(facts), *forget, reason="Requeued", after=LOOK_AGAIN)
+
+
+def await_slurm(facts: Facts, now: float) -> Verdict:
+    """Its capacity is not what Slurm waits for: after a grace the quota goes back, and it is tried again."""
     job = job_of(facts)
-    text = say("Requeued", "capacity is gone; waiting for new capacity")
-    hold = Rehold(job_id=job.job_id, constraints=facts.user_constraints, text=text)
-    return verdict(hold, *delete_ghosts(facts), *forget_release(facts), reason="Requeued", after=LOOK_AGAIN)
+    text = f"Slurm does not start it: {job.reason}"
+    if not lasted(facts, State.WITHHELD, WITHHELD_GRACE, now):
+        return verdict(reason="Withheld", text=text, after=WITHHELD_GRACE)
+    return _try_later(facts, now, reason=job.reason, text=text)
+
+
+def _try_later(facts: Facts, now: float, *, reason: str, text: str) -> Verdict:
+    """Hold it again and give the quota back for a while; it did not run, so it counts as no requeue."""
+    effects = (
+        _rehold(facts, now, say(reason, text)),
+        *_recount(facts),
+        *delete_ghosts(facts),
+        *forget_release(facts, requeues=facts.requeues),
+        *parking.park(facts, now, reason),
+    )
+    return verdict(*effects, reason=reason, text=text)
+
+
+def _rehold(facts: Facts, now: float, text: str) -> Effect:
+    job = job_of(facts)
+    begin = Begin.AT_ONCE if is_requeue_delay(job, now) else Begin.AS_IT_IS
+    return Rehold(job_id=job.job_id, constraints=facts.user_constraints, begin=begin, text=text)
+
+
+def _recount(facts: Facts) -> tuple[Effect, ...]:
+    """Slurm wants more nodes than it counted: the node count was changed while no node could run the job."""
+    job = job_of(facts)
+    if job.reason != "PartitionNodeLimit" or (job.node_count or 0) <= facts.wanted:
+        return ()
+    return (Recount(job_id=job.job_id, nodes=job.node_count or 1),)
 
 
 def respect_hold(facts: Facts, now: float) -> Verdict:
@@ -47,8 +83,5 @@ def await_start(facts: Facts, now: float) -> Verdict:
     policy = policy_of(facts)
     if lasted(facts, State.RELEASED, policy.start_timeout, now):
         text = f"Slurm did not start it for {policy.start_timeout:.0f} s: {job_of(facts).reason}"
-        back = take_back(facts, now)
-        return verdict(
-            *back.effects, *parking.park(facts, now, "StartTimeout"), reason="StartTimeout", text=text
-        )
+        return _try_later(facts, now, reason="StartTimeout", text=text)
     return verdict(*record_release(facts), after=time_left(facts, State.RELEASED, policy.start_timeout, now))
