@@ -9,8 +9,9 @@ from support.e2e.outages import *  # noqa: F403
 from support.e2e.outages import AWAY, all_complete_without_restart, jobs_in_every_stage
 
 from k8s_bridge.sandbox.apiserver.kinds import NODES, PODS
-from k8s_bridge.sandbox.world import World
+from k8s_bridge.sandbox.world import JobRequest, World
 from testbed import control
+from testbed.control import kubectl
 
 pytestmark = [outages.pytestmark, pytest.mark.testbed]
 
@@ -24,6 +25,17 @@ async def test_the_api_server_is_cut_off(world: World):
     await asyncio.to_thread(control.start_apiserver)
 
     await all_complete_without_restart(world, ids)
+
+
+@pytest.mark.timeout(180)
+async def test_kueue_restarts(world: World):
+    """Without its webhook no JobSet can be made, and without it nobody's quota goes back."""
+    ids = await jobs_in_every_stage(world)
+
+    kubectl("-n", "kueue-system", "delete", "pod", "--all", "--grace-period=0", "--force")
+    later = await world.sbatch(JobRequest(seconds=0.3))
+
+    await all_complete_without_restart(world, [*ids, later], seconds=90)
 
 
 @pytest.mark.timeout(240)

@@ -26,9 +26,9 @@ async def jobs_in_every_stage(world: World) -> list[int]:
     return [first, second, await world.sbatch(JobRequest(seconds=0.3))]
 
 
-async def all_complete_without_restart(world: World, ids: list[int]) -> None:
+async def all_complete_without_restart(world: World, ids: list[int], *, seconds: float = 40) -> None:
     for job_id in ids:
-        assert (await world.until_state(job_id, "COMPLETED", seconds=40)).restarts == 0
+        assert (await world.until_state(job_id, "COMPLETED", seconds=seconds)).restarts == 0
 
 
 async def test_slurmctld_restarts(world: World):
