@@ -50,9 +50,9 @@ class JobPolicy(Model):
     create_workers: Annotated[int, Field(ge=0, le=256), AfterValidator(_workers)] = _CREATE_WORKERS
     """Effects that run at a time. 0: the default."""
     enable_priority_sync: bool = False
-    """Mirrors Slurm's priority into the Workload. Experimental; 0 means held and is never mirrored."""
+    """Heeds wm:prio=N in job comments (wm:prio-applied=M tells), and shows Workload priorities but 0 in Slurm."""
     max_user_priority: Annotated[int, Field(ge=0, le=2_147_483_647)] = 0
-    """Cap of priorities that users ask for with wm:prio=N. 0: no cap."""
+    """Cap of priorities that users ask for with wm:prio=N, where enablePrioritySync is set. 0: no cap."""
     adopt_unheld: bool = False
     """Takes jobs of managed partitions that were submitted without --hold. (Of the mixing, not of slurmd.)"""
     provision_timeout: Annotated[timedelta, Duration(minimum="1s", maximum="7d")] = timedelta(minutes=15)

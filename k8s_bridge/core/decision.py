@@ -22,3 +22,7 @@ class Decision(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     after: float | None = None
     reason: str = ""
     text: str = ""
+
+    def also(self, *effects: E) -> Decision[E]:
+        """The same with more effects, after its own."""
+        return msgspec.structs.replace(self, effects=(*self.effects, *effects)) if effects else self

@@ -39,6 +39,8 @@ PARKED = f"{GROUP}/parked"
 """Annotation: `<unix time until> <count> <Reason>` while we keep the Workload inactive."""
 PARKINGS = f"{GROUP}/parkings"
 """Annotation: how often quota was given back so far."""
+PRIORITY = f"{GROUP}/priority"
+"""Annotation: the priority that the job's owner asked for and its Workload was given; absent without one."""
 RETAIN_UNTIL = f"{GROUP}/retain-until"
 """Annotation: Unix time until which a failed job's JobSet is kept (without quota)."""
 

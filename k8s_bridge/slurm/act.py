@@ -21,17 +21,20 @@ from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.slurm.client.port import SlurmPort
 from k8s_bridge.slurm.client.update import AT_ONCE, Hold, JobUpdate, NodeState
 from k8s_bridge.slurm.effects import (
+    Acknowledge,
     AllowRequeue,
     Begin,
     Cancel,
     CreateJobSet,
     Effect,
+    JobChange,
     NodesDelete,
     NodesDown,
     NodesDrain,
     PinAndRelease,
     Recount,
     Rehold,
+    SetPriority,
     SetText,
     SlurmEffect,
     TakeHold,
@@ -92,28 +95,13 @@ class Actor:
 
     async def _on_slurm(self, effect: SlurmEffect) -> None:
         match effect:
-            case TakeHold(job_id=job_id, text=text):
-                await self._update(job_id, JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text)))
             case Rehold():
                 await self._rehold(effect)
-            case Unpin(job_id=job_id, constraints=constraints, text=text):
-                await self._update(job_id, JobUpdate(constraints=constraints, **self._texts(job_id, text)))
-            case Recount(job_id=job_id, nodes=count):
-                await self._update(job_id, JobUpdate(minimum_nodes=count))
             case PinAndRelease():
                 await self._release(effect)
-            case AllowRequeue(job_id=job_id):
-                await self._update(job_id, JobUpdate(requeue=True))
-            case SetText(job_id=job_id, text=text):
-                await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
             case Cancel(job_id=job_id, text=text):
                 await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
                 await self._slurm.cancel(job_id)
-            case _:
-                await self._on_nodes(effect)
-
-    async def _on_nodes(self, effect: NodesDown | NodesDrain | NodesDelete) -> None:
-        match effect:
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
@@ -121,7 +109,27 @@ class Actor:
             case NodesDelete(nodes=nodes):
                 await self._delete_nodes(nodes)
             case _:
+                await self._update(effect.job_id, self._change(effect))
+
+    def _change(self, effect: JobChange) -> JobUpdate:
+        match effect:
+            case TakeHold(job_id=job_id, text=text):
+                change = JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text))
+            case Unpin(job_id=job_id, constraints=constraints, text=text):
+                change = JobUpdate(constraints=constraints, **self._texts(job_id, text))
+            case SetText(job_id=job_id, text=text):
+                change = JobUpdate(**self._texts(job_id, text))
+            case AllowRequeue():
+                change = JobUpdate(requeue=True)
+            case Recount(nodes=count):
+                change = JobUpdate(minimum_nodes=count)
+            case Acknowledge(comment=comment):
+                change = JobUpdate(comment=comment)
+            case SetPriority(priority=priority):
+                change = JobUpdate(priority=priority)
+            case _:
                 assert_never(effect)
+        return change
 
     async def _create(self, effect: CreateJobSet) -> None:
         manifest = self._render(effect.job_id)

@@ -74,4 +74,6 @@ def decide(unit: Unit, *, now: float) -> Decision[Effect]:
     for row in TABLE:  # the last row always holds
         if row.holds(facts):
             break
-    return speak(facts, row.state, row.move(facts, now), now)
+    decision = row.move(facts, now)
+    steered = replace(decision, effects=(*decision.effects, *moves.steer(facts, row.state)))
+    return speak(facts, row.state, steered, now)

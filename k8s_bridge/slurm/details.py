@@ -111,6 +111,7 @@ def _conditions(job: Job | None) -> Iterator[tuple[str, str]]:
     yield from (
         (name, value)
         for name, value in (
+            ("comment", job.comment),
             ("dependency", job.dependency),
             ("licenses", job.licenses),
             ("reservation", job.reservation),

@@ -90,6 +90,22 @@ class SetText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledge:
+    """Say in the owner's comment which priority was applied; the rest of the comment is the owner's."""
+
+    job_id: int
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetPriority:
+    """Make Slurm show the Workload's priority for a job that it may start; never 0, which would hold it."""
+
+    job_id: int
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
     """Cancel the job, after writing why into its text."""
 
@@ -120,17 +136,7 @@ class NodesDelete:
     nodes: tuple[str, ...]
 
 
-SlurmEffect = (
-    TakeHold
-    | Rehold
-    | Unpin
-    | Recount
-    | PinAndRelease
-    | AllowRequeue
-    | SetText
-    | Cancel
-    | NodesDown
-    | NodesDrain
-    | NodesDelete
-)
+JobChange = TakeHold | Unpin | SetText | AllowRequeue | Recount | Acknowledge | SetPriority
+"""What is one change of the job's record."""
+SlurmEffect = JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete
 Effect = KubeEffect | CreateJobSet | SlurmEffect

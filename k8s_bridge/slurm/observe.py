@@ -17,7 +17,7 @@ from k8s_bridge.slurm.policy import Policies, Route, Trouble
 from k8s_bridge.slurm.preflight import class_trouble, queue_trouble
 from k8s_bridge.slurm.tables import JOB, OWNER, Tables
 from k8s_bridge.slurm.turns import Turns
-from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State, Unit
+from k8s_bridge.slurm.unit import Deletion, Denial, Partition, Presence, Seen, State, Unit
 
 Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
 """(job, route) -> (layout or refusal, digest of the layout)."""
@@ -71,10 +71,11 @@ class Observer:
             workload=self._workload(jobset),
             pods=tables.pods.by(OWNER, jobset.metadata.uid) if jobset else (),
             nodes=tables.nodes.by(JOB, key),
-            partition=self._policies.partition(route, trouble=self.trouble(route)) if route else None,
+            partition=self._partition(route) if route else None,
             layout=layout,
             shape=shape,
             surroundings=self.neighbours.of(job) if job and job.pending else NOTHING,
+            wanted_priority=self._policies.wanted_priority(job) if job else None,
             may_create=self.turns.may(job_id),
             deletion=Deletion.ALLOWED if job_id in self._ended else self.deletion,
             denied=self._denied.get(job_id),
@@ -144,6 +145,15 @@ class Observer:
         """What is wrong with the route's WorkloadPriorityClass."""
         return class_trouble(route.priority_class, self._tables.classes.get(route.priority_class))
 
+    def _partition(self, route: Route) -> Partition:
+        return self._policies.partition(
+            route, class_priority=self._class_priority(route), trouble=self.trouble(route)
+        )
+
+    def _class_priority(self, route: Route) -> int:
+        found = self._tables.classes.get(route.priority_class)
+        return found.value if found else 0
+
     def _plan(self, job: Job, route: Route) -> tuple[Layout | Refusal | None, str]:
         if not job.pending:
             return None, ""
@@ -174,8 +184,9 @@ class Observer:
         route = self._policies.route(job) if job and job.pending else None
         if job is None or route is None or self._tables.jobsets.by(JOB, str(job_id)):
             return
-        found = self._tables.classes.get(route.priority_class)
-        rank = (-(found.value if found else 0), job.submit_time, job.job_id)
+        wanted = self._policies.wanted_priority(job)
+        priority = self._class_priority(route) if wanted is None else wanted
+        rank = (-priority, job.nice, job.submit_time, job.job_id)
         self.turns.wait(job.job_id, queue=route.queue, rank=rank)
 
     def settle(self, unit: Unit, state: State) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from api.v1alpha1.partition import PartitionMapping, QueueRule
 from api.v1alpha1.policy import DeletionPolicy
 from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.slurm import priority
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.unit import Partition
 
@@ -51,7 +52,9 @@ class Policies:
         priority_class = (rule and rule.workload_priority_class) or mapping.workload_priority_class
         return Route(mapping=mapping, queue=queue, priority_class=priority_class)
 
-    def partition(self, route: Route, *, trouble: Trouble = NO_TROUBLE) -> Partition:
+    def partition(
+        self, route: Route, *, class_priority: int = 0, trouble: Trouble = NO_TROUBLE
+    ) -> Partition:
         """What the state machine needs to know of the route."""
         spec = self.mixing.spec
         return Partition(
@@ -66,8 +69,16 @@ class Policies:
             cancel_orphans=spec.cancel_orphaned_jobs,
             refused=spec.refused_job_policy,
             no_requeue=spec.no_requeue_policy,
+            priority_sync=spec.enable_priority_sync,
+            class_priority=class_priority,
             trouble=trouble,
         )
+
+    def wanted_priority(self, job: Job) -> int | None:
+        """What the job's owner asks for in its comment, as far as the owner may; None without such a wish."""
+        spec = self.mixing.spec
+        found = priority.asked(job.comment) if spec.enable_priority_sync else None
+        return None if found is None else priority.capped(found, cap=spec.max_user_priority)
 
     def topology_levels(self, route: Route) -> tuple[str, ...]:
         """The node labels of the topology levels that the route's jobs may ask for."""
@@ -92,8 +103,7 @@ class Policies:
         """Fields that are set and that this version does not act on yet, as they are spelled in the spec."""
         spec = self.mixing.spec
         asked = {
-            "enablePrioritySync": spec.enable_priority_sync,
-            "maxUserPriority": spec.max_user_priority > 0,
+            "maxUserPriority": spec.max_user_priority > 0 and not spec.enable_priority_sync,
             "slurmd.pinToNode": spec.slurmd.pin_to_node,
             "ray": spec.ray is not None,
         }

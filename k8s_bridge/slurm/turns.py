@@ -1,7 +1,8 @@
 """Who may be asked for next: at most so many JobSets per queue wait for quota at a time.
 
-20,000 held jobs must not become 20,000 objects. Order is priority, then submission, then job id. Pure
-bookkeeping: told of every unit's place, answers whether a unit is among the next.
+20,000 held jobs must not become 20,000 objects. Order is Kueue's priority, then Slurm's nice, then
+submission, then job id. Pure bookkeeping: told of every unit's place, answers whether a unit is among the
+next.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-Rank = tuple[int, int, int]
-"""(-priority, submit time, job id): smaller goes first."""
+Rank = tuple[int, ...]
+"""(-priority, nice, submit time, job id): smaller goes first, and the job id is last."""
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class Turns:
         """All jobs whose turn it is now."""
         for queue in self._queues.values():
             for rank in islice(queue.waiting, queue.free):
-                yield rank[2]
+                yield rank[-1]
 
     def called(self) -> Iterator[int]:
         """All jobs whose turn it is now, if somebody made room since the last call."""

@@ -73,6 +73,9 @@ class Partition:
     cancel_orphans: bool = False
     refused: RefusedJobPolicy = RefusedJobPolicy.HOLD
     no_requeue: NoRequeuePolicy = NoRequeuePolicy.FAIL
+    priority_sync: bool = False
+    class_priority: int = 0
+    """The value of the priority class; 0 when there is none, as for Kueue."""
     trouble: tuple[str, str] = ("", "")
     """(reason, text) of what is wrong with queue or priority class; empty when nothing is."""
 
@@ -118,6 +121,8 @@ class Unit:
     """Digest of what a JobSet would be made from; another than its own when job or WorkloadMixing changed."""
     surroundings: Surroundings = NOTHING
     """What else decides whether Slurm would start it."""
+    wanted_priority: int | None = None
+    """The priority that the job's owner asks for, as far as the owner may; None without such a wish."""
     may_create: bool = True
     deletion: Deletion = Deletion.ALLOWED
     denied: Denial | None = None

@@ -23,6 +23,7 @@ from k8s_bridge.slurm.moves.capacity import (
 from k8s_bridge.slurm.moves.common import look_again, nothing
 from k8s_bridge.slurm.moves.over import drain, give_back, keep, let_go, report_guard
 from k8s_bridge.slurm.moves.released import await_slurm, await_start, respect_hold, take_back
+from k8s_bridge.slurm.moves.steering import steer
 
 __all__ = [
     "ask",
@@ -50,6 +51,7 @@ __all__ = [
     "report_guard",
     "report_trespass",
     "respect_hold",
+    "steer",
     "take_back",
     "unpark_when_due",
 ]
