@@ -50,7 +50,7 @@ class JobPolicy(Model):
     create_workers: Annotated[int, Field(ge=0, le=256), AfterValidator(_workers)] = _CREATE_WORKERS
     """Effects that run at a time. 0: the default."""
     enable_priority_sync: bool = False
-    """Heeds wm:prio=N in job comments (wm:prio-applied=M tells), and shows Workload priorities but 0 in Slurm."""
+    """Heeds wm:prio=N in job comments (wm:prio-applied=N tells), and shows Workloads' priorities in Slurm."""
     max_user_priority: Annotated[int, Field(ge=0, le=2_147_483_647)] = 0
     """Cap of priorities that users ask for with wm:prio=N, where enablePrioritySync is set. 0: no cap."""
     adopt_unheld: bool = False

@@ -28,7 +28,6 @@ REFUSED = {
     "--contiguous": "--contiguous",
     "--spread-job -n4": "--spread-job",
     "--tmp=100": "--tmp",
-    "-L lic:1": "--licenses",
     "--network=x": "--network",
     "--bb=x": "--bb",
     "--container=x": "--container",

@@ -55,8 +55,6 @@ REFUSED = {
     "--contiguous": "--contiguous",
     "--spread-job": "--spread-job",
     "--tmp": "--tmp=100",
-    "--licenses": "-L matlab:1",
-    "--reservation": "--reservation=maintenance",
     "--network": "--network=sn_all",
     "--bb": "--bb=x",
     "--container": "--container=/bundle",

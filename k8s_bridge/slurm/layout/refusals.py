@@ -72,8 +72,6 @@ ROWS = (
     Row("--contiguous", lambda j: j.contiguous, "Nodes made for the job have no neighbours; drop it."),
     Row("--spread-job", lambda j: "SPREAD_JOB" in j.flags, "Say how many nodes you want with --nodes."),
     Row("--tmp", lambda j: j.min_tmp_disk, "Temporary disk cannot be asked for; drop it."),
-    Row("--licenses", lambda j: j.licenses, "Capacity would wait for licenses; use an unmanaged partition."),
-    Row("--reservation", lambda j: j.reservation, "New nodes are in no reservation; drop it."),
     Row("--network", lambda j: j.network, "Network resources cannot be asked for; drop it."),
     Row("--bb", lambda j: j.burst_buffer, "Burst buffers cannot be asked for; drop it."),
     Row("--container", lambda j: j.container, "Nodes are pods already; start the container in the script."),

@@ -84,8 +84,6 @@ local SHOWS = {
     return flagged(job, "SPREAD_JOB")
   end,
   ["--tmp"] = number_in("pn_min_tmp_disk"),
-  ["--licenses"] = text_in("licenses"),
-  ["--reservation"] = text_in("reservation"),
   ["--network"] = text_in("network"),
   ["--bb"] = text_in("burst_buffer"),
   ["--container"] = text_in("container"),
@@ -132,6 +130,25 @@ local function unmet(job, partition)
   return nil
 end
 
+-- The priority that a comment asks for: wm:prio=N as a word of its own. Tells the user what becomes of it;
+-- the bridge applies and acknowledges it. Returns why it can be nothing at all, or nil.
+local function priority_asked(job, partition)
+  local text = filled(job.comment) and string.match(" " .. job.comment, "[%s,;]wm:prio=([^%s,;]*)")
+  if not text then
+    return nil
+  end
+  local cap, wish = PRIORITY[partition], string.match(text, "^%d+$") and tonumber(text)
+  if not wish or wish < 1 or wish > 2147483647 then
+    return PREFIX .. "wm:prio=" .. text .. ": a whole number from 1 to 2147483647 is asked for."
+  end
+  if not cap then
+    slurm.log_user("%s", PREFIX .. "wm:prio=" .. text .. " has no effect in partition " .. partition .. ".")
+  elseif cap > 0 and wish > cap then
+    slurm.log_user("%s", PREFIX .. "wm:prio=" .. text .. " is more than the " .. cap .. " that apply.")
+  end
+  return nil
+end
+
 local RESERVED = PREFIX .. "features " .. FEATURE .. "* are given by the bridge, to the nodes of one job; "
   .. "leave it out of --constraint and --prefer."
 
@@ -144,12 +161,16 @@ local function submitted(job, partitions)
   if reserved(job.features) or reserved(job.prefer) then
     return RESERVED
   end
-  return partition and unmet(job, partition)
+  return partition and (unmet(job, partition) or priority_asked(job, partition))
+end
+
+local function marked(record)
+  local text = record.admin_comment
+  return filled(text) and string.sub(text, 1, #PREFIX) == PREFIX
 end
 
 local function held_for_kueue(record)
-  local text = record.admin_comment
-  return record.priority == 0 and not (filled(text) and string.sub(text, 1, #PREFIX) == PREFIX)
+  return record.priority == 0 and not marked(record)
 end
 
 -- The owner changes the job; operators, and with them the bridge itself, never come here.
@@ -167,10 +188,17 @@ local function modified(job, record, partitions)
   if after and releases and held_for_kueue(record) then
     return PREFIX .. "this job is released when Kueue admits it; `k8s-bridge explain` says what it waits for."
   end
+  if after and priority == 0 and record.priority == 0 and marked(record) then
+    return PREFIX .. "this job is held for Kueue already, and a second hold could not be seen; "
+      .. "`scontrol update StartTime=` or Dependency= keep it waiting."
+  end
+  if after and reserved(record.features) and filled(job.features) and job.features ~= record.features then
+    return PREFIX .. "this job has its nodes already; its features can be changed before or after that."
+  end
   if after and not before then
     job.priority = 0
   end
-  return nil
+  return after and priority_asked(job, after)
 end
 
 -- An error of this script blocks nobody: it is logged, and the job stays as it is (held, if it is managed).

@@ -17,10 +17,14 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A managed partition. `met` names options that are met here although no layout can."""
+    """A managed partition. `met` names options that are met here although no layout can.
+
+    `priority_cap`: the highest wm:prio=N; 0 is no cap, None when comments ask in vain.
+    """
 
     name: str
     met: frozenset[str] = frozenset()
+    priority_cap: int | None = None
 
 
 def partitions_of(mixings: Iterable[WorkloadMixing]) -> tuple[Partition, ...]:
@@ -34,5 +38,6 @@ def partitions_of(mixings: Iterable[WorkloadMixing]) -> tuple[Partition, ...]:
             if name in found:
                 raise Unusable(f"partition {name} is managed twice; one WorkloadMixing must let go of it.")
             met = frozenset({"--switches"} if topology.required_level else ())
-            found[name] = Partition(name=name, met=met)
+            cap = mixing.spec.max_user_priority if mixing.spec.enable_priority_sync else None
+            found[name] = Partition(name=name, met=met, priority_cap=cap)
     return tuple(found.values())

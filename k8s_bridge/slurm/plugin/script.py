@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from k8s_bridge.core import naming
@@ -37,13 +37,17 @@ _HEAD = f"""\
 
 def job_submit(partitions: Iterable[Partition]) -> str:
     """The script for one Slurm cluster."""
+    partitions = tuple(partitions)
     program = files(__package__).joinpath("job_submit.lua").read_text(encoding="utf-8")
     return f"{_HEAD}{_data(partitions)}\n{program}"
 
 
-def _data(partitions: Iterable[Partition]) -> str:
+def _data(partitions: Sequence[Partition]) -> str:
     feature = naming.node_feature(0).removesuffix("0")
     managed = [f"  [{quote(one.name)}] = {_set(one.met)}," for one in partitions]
+    caps = [
+        f"  [{quote(one.name)}] = {one.priority_cap}," for one in partitions if one.priority_cap is not None
+    ]
     refused = [f"  {{ {quote(row.option)}, {quote(row.text)} }}," for row in ROWS]
     return "\n".join(
         (
@@ -51,6 +55,8 @@ def _data(partitions: Iterable[Partition]) -> str:
             f"local FEATURE = {quote(feature)}",
             "-- Managed partitions, each with the options that it meets although the rest cannot.",
             *("local MANAGED = {", *managed, "}"),
+            "-- Those in which wm:prio=N in a comment is heeded, each with its cap; 0 is none.",
+            *("local PRIORITY = {", *caps, "}"),
             "-- Options that cannot be met, and what the user is told.",
             *("local REFUSED = {", *refused, "}"),
             "",

@@ -28,8 +28,6 @@ REFUSED: dict[str, dict[str, object]] = {
     "--contiguous": {"contiguous": True},
     "--spread-job": {"flags": frozenset({"SPREAD_JOB"})},
     "--tmp": {"min_tmp_disk": 100},
-    "--licenses": {"licenses": "a:1"},
-    "--reservation": {"reservation": "a"},
     "--network": {"network": "a"},
     "--bb": {"burst_buffer": "a"},
     "--container": {"container": "a"},
@@ -61,6 +59,7 @@ def test_every_row_has_its_case() -> None:
     [
         {"name": "x", "comment": "y", "qos": "z", "dependency": "singleton", "requeue": False},
         {"time_minimum": 5, "deadline": 1_800_000_000, "max_cpus": 0},
+        {"licenses": "a:1", "reservation": "a"},
         {"array_job_id": 0, "het_job_id": 0, "tasks_per_socket": 0, "required_switches": 0},
         {"flags": frozenset({"PREFER_MINIMUM_NODE_COUNT", "GRES_BINDING_DISABLED"})},
         # -N2-4 alone: slurmctld counts a task a node, but one CPU for all.

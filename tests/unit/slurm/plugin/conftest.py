@@ -11,7 +11,7 @@ from support.plugin_slurmctld import VERSIONS, Slurmctld, mixing, script
 def slurmctld(request: pytest.FixtureRequest) -> Callable[..., Slurmctld]:
     """Makes a slurmctld that manages the given partitions, on each version of Lua."""
 
-    def make(*partitions: str | dict[str, Any], default: str = "other") -> Slurmctld:
-        return Slurmctld(script(mixing(*partitions)), version=request.param, default=default)
+    def make(*partitions: str | dict[str, Any], default: str = "other", **spec: Any) -> Slurmctld:
+        return Slurmctld(script(mixing(*partitions, **spec)), version=request.param, default=default)
 
     return make

@@ -28,8 +28,6 @@ SHOWN = {
     "--contiguous": {"contiguous": 1.0},
     "--spread-job": {"bitflags": 503316736.0},
     "--tmp": {"pn_min_tmp_disk": 100.0},
-    "--licenses": {"licenses": "matlab:1"},
-    "--reservation": {"reservation": "maintenance"},
     "--network": {"network": "sn_all"},
     "--bb": {"burst_buffer": "#BB"},
     "--container": {"container": "/bundle"},
@@ -41,6 +39,7 @@ SHOWN = {
 
 MET = {
     "nothing": {},
+    "licenses and a reservation": {"licenses": "matlab:1", "reservation": "maintenance"},
     "sizes": {"num_tasks": 4.0, "min_cpus": 8.0, "min_nodes": 2.0, "max_nodes": 2.0, "cpus_per_task": 2.0},
     "tasks on fewer nodes": {"num_tasks": 2.0, "min_cpus": 2.0, "min_nodes": 4.0},
     "a CPU for each node": {"num_tasks": 2.0, "min_cpus": 1.0, "min_nodes": 2.0},
@@ -125,6 +124,41 @@ def test_nobody_can_ask_for_the_nodes_of_another_job(slurmctld, partition, text,
     assert "features nodes-for-* are given by the bridge" in ctld.told[0]
 
 
+@pytest.mark.parametrize("wish", ["abc", "0", "-5", "2147483648", "1.5", ""])
+def test_a_priority_that_is_none_is_refused_at_submit(slurmctld, wish):
+    ctld = slurmctld("batch", enablePrioritySync=True)
+    assert ctld.submit(partition="batch", comment=f"run 7 wm:prio={wish}")[0] == -1
+    assert ctld.told == [f"k8s-bridge: wm:prio={wish}: a whole number from 1 to 2147483647 is asked for."]
+    assert ctld.submit(partition="other", comment=f"wm:prio={wish}")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({}, "k8s-bridge: wm:prio=500 has no effect in partition batch."),
+        ({"maxUserPriority": 300}, "k8s-bridge: wm:prio=500 has no effect in partition batch."),
+        (
+            {"enablePrioritySync": True, "maxUserPriority": 300},
+            "k8s-bridge: wm:prio=500 is more than the 300 that apply.",
+        ),
+        ({"enablePrioritySync": True, "maxUserPriority": 500}, ""),
+        ({"enablePrioritySync": True}, ""),
+    ],
+)
+def test_a_user_is_told_what_becomes_of_a_priority(slurmctld, spec, told):
+    ctld = slurmctld("batch", **spec)
+    code, job = ctld.submit(partition="batch", comment="wm:prio=500")
+    assert (code, job["priority"], job["comment"]) == (0, 0, "wm:prio=500")
+    assert "".join(ctld.told) == told
+
+
+def test_words_that_only_look_like_a_priority_are_none(slurmctld):
+    ctld = slurmctld("batch", enablePrioritySync=True)
+    for comment in ("swarm:prio=x", "wm:prio-applied=9", "prio=high", None):
+        assert ctld.submit(partition="batch", **({"comment": comment} if comment else {}))[0] == 0
+    assert ctld.told == []
+
+
 def test_nobody_can_speak_in_the_voice_of_the_bridge(slurmctld):
     ctld = slurmctld("batch")
     assert ctld.submit(partition="batch", admin_comment="k8s-bridge: Released: x")[0] == -1
@@ -178,6 +212,28 @@ def test_updates_that_take_nothing_from_kueue_pass(slurmctld, record, fields, ui
     code, job = ctld.modify(record, uid=uid, **fields)
     assert (code, ctld.told) == (0, [])
     assert {key: job[key] for key in fields} == fields
+
+
+def test_a_hold_that_could_not_be_seen_is_refused_with_what_to_do_instead(slurmctld):
+    ctld = slurmctld("batch")
+    record = WAITING | {"admin_comment": "k8s-bridge: Queued: x"}
+    assert ctld.modify(record, priority=0.0)[0] == 2002
+    assert "scontrol update StartTime=" in ctld.told[0]
+
+
+def test_a_job_keeps_the_pin_to_its_nodes(slurmctld):
+    ctld = slurmctld("batch")
+    pinned = {"partition": "batch", "priority": 1.0, "features": "(a)&nodes-for-7"}
+    assert ctld.modify(pinned, features="b")[0] == 2002
+    assert "has its nodes already" in ctld.told[0]
+    assert ctld.modify(pinned, name="x")[0] == 0
+    assert ctld.modify(pinned | {"features": "a"}, features="b")[0] == 0
+
+
+def test_a_priority_can_be_asked_for_later(slurmctld):
+    ctld = slurmctld("batch", enablePrioritySync=True)
+    assert ctld.modify(WAITING, comment="wm:prio=high")[0] == 2002
+    assert ctld.modify(WAITING, comment="wm:prio=9")[0] == 0
 
 
 def test_a_job_that_its_owner_moves_into_a_managed_partition_is_held(slurmctld):

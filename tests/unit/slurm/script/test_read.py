@@ -65,7 +65,6 @@ def test_a_bare_job_is_packed_but_not_one_that_names_nodes():
         ("-C 'a|b'", "--constraint"),
         ("--mem=0", "--mem=0"),
         ("--mem-per-cpu=0", "--mem=0"),
-        ("-L lic", "--licenses"),
         ("--reboot", "--reboot"),
         ("--gres-flags=enforce-binding", "--gres-flags=enforce-binding"),
     ],
