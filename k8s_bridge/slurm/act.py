@@ -34,6 +34,7 @@ from k8s_bridge.slurm.effects import (
     PinAndRelease,
     Recount,
     Rehold,
+    Repin,
     SetPriority,
     SetText,
     SlurmEffect,
@@ -44,8 +45,11 @@ from k8s_bridge.slurm.facts import TEXT_PREFIX
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.tables import Tables
 
-Render = Callable[[int], Mapping[str, Any]]
-"""The manifest of a job's JobSet, from what is in the tables now. Raises Terminal or Conflict."""
+Render = Callable[[int, int | None], Mapping[str, Any]]
+"""The manifest of the JobSet of a job, or of a slot of an array, from what is in the tables now.
+
+Raises Terminal or Conflict.
+"""
 
 NAME_TAKEN = "NameTaken"
 
@@ -99,9 +103,9 @@ class Actor:
                 await self._rehold(effect)
             case PinAndRelease():
                 await self._release(effect)
-            case Cancel(job_id=job_id, text=text):
+            case Cancel(job_id=job_id, text=text, task=task):
                 await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
-                await self._slurm.cancel(job_id)
+                await self._slurm.cancel(job_id, task=task)
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
@@ -119,6 +123,8 @@ class Actor:
                 change = JobUpdate(constraints=constraints, **self._texts(job_id, text))
             case SetText(job_id=job_id, text=text):
                 change = JobUpdate(**self._texts(job_id, text))
+            case Repin(constraints=constraints):
+                change = JobUpdate(constraints=constraints, begin_time=AT_ONCE)
             case AllowRequeue():
                 change = JobUpdate(requeue=True)
             case Recount(nodes=count):
@@ -132,7 +138,7 @@ class Actor:
         return change
 
     async def _create(self, effect: CreateJobSet) -> None:
-        manifest = self._render(effect.job_id)
+        manifest = self._render(effect.job_id, effect.slot)
         meta = manifest["metadata"]
         ref = ObjectRef(
             api_version=manifest["apiVersion"],
@@ -215,4 +221,5 @@ class Actor:
 
 
 def _own(labels: Mapping[str, str]) -> Mapping[str, str]:
-    return {key: labels[key] for key in (naming.MANAGED_BY, naming.WORKLOADMIXING, naming.SLURM_JOB_ID)}
+    ours = (naming.MANAGED_BY, naming.WORKLOADMIXING, naming.SLURM_JOB_ID, naming.SLURM_ARRAY_SLOT)
+    return {key: labels[key] for key in ours if key in labels}

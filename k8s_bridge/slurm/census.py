@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from k8s_bridge.slurm.unit import State, Unit
+from k8s_bridge.slurm.unit import Key, State, Unit
 
 
 class Group(NamedTuple):
@@ -15,33 +15,40 @@ class Group(NamedTuple):
     state: State
     partition: str
     requeued: bool
+    slot: bool = False
+    """Of a job array, which is counted itself."""
 
     @classmethod
     def of(cls, unit: Unit, state: State) -> Group:
         """The group of a unit in that state."""
         job = unit.job
-        return cls(state, job.partition if job else "", bool(job and job.restart_count))
+        return cls(
+            state=state,
+            partition=job.partition if job else "",
+            requeued=bool(job and job.restart_count),
+            slot=unit.slot is not None,
+        )
 
 
 class Census:
-    """Job ids by group."""
+    """Keys by group."""
 
     def __init__(self) -> None:
-        self._members: dict[Group, set[int]] = {}
-        self._homes: dict[int, Group] = {}
+        self._members: dict[Group, set[Key]] = {}
+        self._homes: dict[Key, Group] = {}
 
-    def put(self, job_id: int, group: Group) -> None:
+    def put(self, key: Key, group: Group) -> None:
         """The unit is in this group now, and in no other."""
-        if self._homes.get(job_id) != group:
-            self.remove(job_id)
-            self._homes[job_id] = group
-            self._members.setdefault(group, set()).add(job_id)
+        if self._homes.get(key) != group:
+            self.remove(key)
+            self._homes[key] = group
+            self._members.setdefault(group, set()).add(key)
 
-    def remove(self, job_id: int) -> None:
+    def remove(self, key: Key) -> None:
         """The unit is no more."""
-        group = self._homes.pop(job_id, None)
+        group = self._homes.pop(key, None)
         if group is not None:
-            self._members[group].remove(job_id)
+            self._members[group].remove(key)
 
     def groups(self) -> Mapping[Group, int]:
         """How many units each group has; none that is empty."""
@@ -54,9 +61,9 @@ class Census:
             found[group.state] += count
         return found
 
-    def within(self, states: Iterable[State]) -> Iterator[int]:
+    def within(self, states: Iterable[State]) -> Iterator[Key]:
         """The units that are in one of these states."""
         wanted = frozenset(states)
         return (
-            job_id for group, members in self._members.items() if group.state in wanted for job_id in members
+            key for group, members in self._members.items() if group.state in wanted for key in members
         )

@@ -13,6 +13,7 @@ from typing import Protocol, get_args
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.errors import Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
+from k8s_bridge.slurm.arrays.facts import unwanted_slots
 from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
@@ -22,7 +23,7 @@ from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.pace import Pace
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import Tables
-from k8s_bridge.slurm.unit import Deletion, State, Unit
+from k8s_bridge.slurm.unit import Deletion, Key, State, Unit, job_of
 
 _SPOKEN = frozenset({"Event", "SetText"})
 _FAST = frozenset(
@@ -82,7 +83,7 @@ class SlurmController:
         clock: Callable[[], float],
     ) -> None:
         self.name = name
-        self.said: dict[int, Said] = {}
+        self.said: dict[Key, Said] = {}
         self.last_start = float("-inf")
         """When a job was first seen to run last, by `clock`."""
         self.census = Census()
@@ -94,15 +95,15 @@ class SlurmController:
         self._monotonic = monotonic
         self._clock = clock
         self._guard = Guard()
-        self._decided: dict[int, float] = {}
-        self._wrote: dict[int, float] = {}
-        self._postponed: set[int] = set()
-        self._again: Callable[[int], None] = lambda _: None
-        self._on_wrote: Callable[[int], None] = lambda _: None
+        self._decided: dict[Key, float] = {}
+        self._wrote: dict[Key, float] = {}
+        self._postponed: set[Key] = set()
+        self._again: Callable[[Key], None] = lambda _: None
+        self._on_wrote: Callable[..., None] = lambda *_: None
         self._on_moving: Callable[[], None] = lambda: None
 
-    def on_wrote(self, wrote: Callable[[int], None]) -> None:
-        """Call `wrote` with each job that was written to: its record must be read again."""
+    def on_wrote(self, wrote: Callable[..., None]) -> None:
+        """Call `wrote` after each write to Slurm, with the id of the job whose record must be read again."""
         self._on_wrote = wrote
 
     def on_moving(self, moving: Callable[[], None]) -> None:
@@ -111,9 +112,9 @@ class SlurmController:
 
     def unknown(self) -> list[int]:
         """Ids that Slurm has to be asked about."""
-        return list(self.census.within({State.UNKNOWN}))
+        return list({job_of(key) for key in self.census.within({State.UNKNOWN})})
 
-    def on_again(self, again: Callable[[int], None]) -> None:
+    def on_again(self, again: Callable[[Key], None]) -> None:
         """Call `again` with each unit that must be looked at although none of its rows changed."""
         self._again = again
 
@@ -121,13 +122,16 @@ class SlurmController:
         """Why nothing may be decided now."""
         return self._blocked()
 
-    def keys(self) -> Iterable[int]:
-        """Every job id that any source knows of."""
+    def keys(self) -> Iterable[Key]:
+        """Every unit that any source knows of."""
         return self._tables.keys() | self.said.keys()
 
     def followed(self) -> set[int]:
-        """Ids of jobs that the bridge works on right now: their records must be fresh."""
-        return {*self.census.within(_FOLLOWED), *self._wrote}
+        """Ids of jobs that the bridge works on right now: their records must be fresh.
+
+        Slots are not among them: the record of a large array is large.
+        """
+        return {key for key in (*self.census.within(_FOLLOWED), *self._wrote) if isinstance(key, int)}
 
     @property
     def pace(self) -> Pace:
@@ -144,18 +148,23 @@ class SlurmController:
         must not come back with every poll.
         """
         self._judge()
-        for job_id in [j for j, at in self._wrote.items() if at < started]:
-            del self._wrote[job_id]
-            if job_id in self._postponed:
-                self._postponed.remove(job_id)
-                self._again(job_id)
+        for key in [k for k, at in self._wrote.items() if at < started]:
+            del self._wrote[key]
+            if key in self._postponed:
+                self._postponed.remove(key)
+                self._again(key)
 
     def missing(self, job_id: int, last: Job | None = None) -> None:
         """Slurm said "invalid job id"; `last` is the job's record before that, if there was one."""
         self._observer.gone(job_id, last=last)
-        self._again(job_id)
+        self._again_whole(job_id)
 
-    def decide(self, key: int, now: float) -> Decision[Effect] | None:
+    def _again_whole(self, job_id: int) -> None:
+        self._again(job_id)
+        for slot in self._tables.slots_of(job_id):
+            self._again(slot)
+
+    def decide(self, key: Key, now: float) -> Decision[Effect] | None:
         """The verdict on one unit; None until Slurm was read again after our last write."""
         if key in self._wrote:
             self._postponed.add(key)
@@ -165,31 +174,31 @@ class SlurmController:
         self._remember(unit, decision, now)
         return decision
 
-    def current(self, key: int, effect: Effect) -> bool:
+    def current(self, key: Key, effect: Effect) -> bool:
         """Decide again on what is known now: the effect must still be wanted."""
         if type(effect).__name__ in _SPOKEN:
             return True
         _, again = self._judged(key, self._decided.get(key, self._clock()))
         return effect in again.effects
 
-    def _judged(self, key: int, now: float) -> tuple[Unit, Decision[Effect]]:
+    def _judged(self, key: Key, now: float) -> tuple[Unit, Decision[Effect]]:
         """The unit with the verdict on it, which is reached with the unit in the order of asking."""
-        self._observer.place(key)
+        self._observer.place(key, now=now)
         unit = self._observer.unit(key)
         decision = decide(unit, now=now)
         self._observer.settle(unit, State(decision.state))
         return unit, decision
 
-    async def act(self, key: int, effect: Effect) -> None:
+    async def act(self, key: Key, effect: Effect) -> None:
         """Carry out one effect, and note a write to Slurm even if it failed: it may have worked."""
         try:
             await self._actor.act(effect)
         finally:
             if isinstance(effect, _SLURM_EFFECTS):
                 self._wrote[key] = self._monotonic()
-                self._on_wrote(key)
+                self._on_wrote(*_record_of(key, effect))
 
-    def observe_outcome(self, outcome: Outcome[int]) -> None:
+    def observe_outcome(self, outcome: Outcome[Key]) -> None:
         """Note what people were told, and when JobSets were made or refused."""
         if outcome.key is None:
             return
@@ -198,57 +207,64 @@ class SlurmController:
         if outcome.effect == "SetText" and outcome.result is Result.DONE:
             self._observer.spoke(outcome.key, self._clock())
 
-    def _noted_creation(self, outcome: Outcome[int]) -> None:
+    def _noted_creation(self, outcome: Outcome[Key]) -> None:
         key = outcome.key
         if key is None:
             return
         if outcome.result is Result.DONE:
-            self._observer.created(key)
+            self._observer.created(job_of(key))
             self._stages.created(key, self._clock())
         elif isinstance(outcome.error, Terminal):
-            self._observer.denied(key, outcome.error.reason, str(outcome.error), now=self._clock())
+            self._observer.denied(job_of(key), outcome.error.reason, str(outcome.error), now=self._clock())
             self._again(key)
 
     def _remember(self, unit: Unit, decision: Decision[Effect], now: float) -> None:
-        state, before = State(decision.state), self.said.get(unit.job_id)
+        state, before = State(decision.state), self.said.get(unit.key)
         since = before.since if before and before.state is state else now
         self._observer.remember(unit, state, now=now)
         if before is None or before.state is not state:
-            self._stages.entered(unit.job_id, state, now)
+            self._stages.entered(unit.key, state, now)
             if state is State.RUNNING:
                 self.last_start = now
-        if unit.job_id not in self._observer.seen:
-            self.said.pop(unit.job_id, None)
-            self._decided.pop(unit.job_id, None)
-            self.census.remove(unit.job_id)
+        if unit.key not in self._observer.seen:
+            self.said.pop(unit.key, None)
+            self._decided.pop(unit.key, None)
+            self.census.remove(unit.key)
         else:
-            self.census.put(unit.job_id, Group.of(unit, state))
+            self.census.put(unit.key, Group.of(unit, state))
             if state in _FAST and (before is None or before.state not in _FAST):
                 self._on_moving()
-            self.said[unit.job_id] = Said(
+            self.said[unit.key] = Said(
                 state=state, reason=decision.reason, text=decision.text, since=since
             )
         for job_id in self._observer.turns.called():
-            if job_id != unit.job_id and self._waits(job_id):
+            if job_id != unit.key and self._waits(job_id):
                 self._again(job_id)
+        for slot in unwanted_slots(unit, now):
+            self._again(slot)
 
     def _waits(self, job_id: int) -> bool:
         said = self.said.get(job_id)
-        return said is not None and said.state is State.TURN
+        return said is not None and (said.state is State.TURN or bool(self._tables.slots_of(job_id)))
 
     def _judge(self) -> None:
-        owned = [int(key) for key in self._job_ids()]
+        owned = self._tables.jobs_with_jobsets()
         gone = sum(1 for job_id in owned if self._observer.vanished(job_id))
         verdict = self._guard.judge(gone=gone, owned=len(owned), now=self._clock())
         if verdict is not self._observer.deletion:
             self._observer.deletion = verdict
             for job_id in owned:
-                self._again(job_id)
-
-    def _job_ids(self) -> Iterable[int]:
-        return (job_id for jobset in self._tables.jobsets.values() for job_id in self._tables.job_of(jobset))
+                self._again_whole(job_id)
 
     @property
     def guarded(self) -> bool:
         """Whether the mass-action guard refuses deletions now."""
         return self._observer.deletion is Deletion.REFUSED
+
+
+def _record_of(key: Key, effect: Effect) -> tuple[int, ...]:
+    """Whose record an effect has changed. Which tasks a slot's nodes had is seen by their states."""
+    named = getattr(effect, "job_id", None)
+    if isinstance(named, int):
+        return (named,)
+    return (key,) if isinstance(key, int) else ()

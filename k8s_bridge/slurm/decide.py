@@ -6,28 +6,17 @@ exactly one state. State is read off Slurm and Kubernetes each time; memory adds
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.slurm import moves
 from k8s_bridge.slurm import predicates as is_
+from k8s_bridge.slurm.arrays import table as arrays
+from k8s_bridge.slurm.arrays.facts import facts_of
 from k8s_bridge.slurm.effects import Effect
-from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.row import Row, Table
 from k8s_bridge.slurm.speech import speak
 from k8s_bridge.slurm.unit import State, Unit
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: in `state` when `holds`; `move` says what to do, given the facts and the time."""
-
-    state: State
-    holds: Callable[[Facts], bool]
-    move: Callable[[Facts, float], Decision[Effect]]
-
-
-TABLE: tuple[Row, ...] = (
+TABLE: Table = (
     # what is not known, or not the job that we knew
     Row(State.UNKNOWN, is_.unknown, moves.look_again),
     Row(State.REPLACED, is_.replaced, moves.give_back),
@@ -68,12 +57,18 @@ TABLE: tuple[Row, ...] = (
 )
 
 
+def table_of(unit: Unit) -> Table:
+    """The state machine of a unit of its kind."""
+    if unit.array is not None:
+        return arrays.ARRAY
+    return TABLE if unit.slot is None else arrays.SLOT
+
+
 def decide(unit: Unit, *, now: float) -> Decision[Effect]:
     """The verdict on one unit at `now` (Unix seconds)."""
-    facts = Facts(unit, now)
-    for row in TABLE:  # the last row always holds
+    facts = facts_of(unit, now)
+    for row in table_of(unit):  # the last row always holds
         if row.holds(facts):
             break
-    decision = row.move(facts, now)
-    steered = replace(decision, effects=(*decision.effects, *moves.steer(facts, row.state)))
-    return speak(facts, row.state, steered, now)
+    moved = row.move(facts, now)
+    return speak(facts, row.state, moved.also(*moves.steer(facts, row.state)), now)

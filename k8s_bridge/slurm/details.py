@@ -11,7 +11,7 @@ from k8s_bridge.slurm.controller import Said, SlurmController
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
-from k8s_bridge.slurm.unit import State, Unit
+from k8s_bridge.slurm.unit import Key, State, Unit
 
 _NEXT: dict[State, str] = {
     State.HELD: "a JobSet is created for it",
@@ -44,18 +44,13 @@ class Details:
         self._observer = observer
 
     def __call__(self, name: str) -> Iterator[UnitDetail]:
-        """The unit called `name` (a job id), or all for ""."""
-        if name:
-            job_id = int(name) if name.isdecimal() else 0
-            said = self._controller.said.get(job_id)
-            if said is not None:
-                yield self._detail(job_id, said)
-            return
-        for job_id, said in tuple(self._controller.said.items()):
-            yield self._detail(job_id, said)
+        """The unit called `name` (a job id, or `7-s0` for a slot of an array), or all for ""."""
+        for key, said in tuple(self._controller.said.items()):
+            if name in {"", str(key)}:
+                yield self._detail(key, said)
 
-    def _detail(self, job_id: int, said: Said) -> UnitDetail:
-        unit = self._observer.unit(job_id)
+    def _detail(self, key: Key, said: Said) -> UnitDetail:
+        unit = self._observer.unit(key)
         return UnitDetail(
             row=self._row(unit, said), facts=dict(_facts(unit)), next_step=_NEXT.get(said.state, "")
         )
@@ -63,8 +58,8 @@ class Details:
     def _row(self, unit: Unit, said: Said) -> UnitRow:
         job, workload, partition = unit.job, unit.workload, unit.partition
         return UnitRow(
-            kind="Slurm job",
-            name=str(unit.job_id),
+            kind="Slurm job" if unit.slot is None else "slot",
+            name=str(unit.key),
             state=said.state.value,
             queue=partition.queue if partition else "",
             partition=job.partition if job else "",

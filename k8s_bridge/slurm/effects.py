@@ -10,10 +10,14 @@ from k8s_bridge.core.effects import KubeEffect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateJobSet:
-    """Render and create the job's JobSet, suspended. `shape` is the digest of the layout decided on."""
+    """Render and create the job's JobSet, suspended, or that of one slot of an array.
+
+    `shape` is the digest of the layout decided on.
+    """
 
     job_id: int
     shape: str
+    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,14 @@ class PinAndRelease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repin:
+    """Let waiting tasks of an array, which nobody holds, start on the slots that serve now, and at once."""
+
+    job_id: int
+    constraints: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AllowRequeue:
     """Undo --no-requeue: the job is about to lose its nodes, and the policy is to run it again."""
 
@@ -107,10 +119,11 @@ class SetPriority:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """Cancel the job, after writing why into its text."""
+    """Cancel the job, after writing why into its text; of a job array with `task` only that one."""
 
     job_id: int
     text: str
+    task: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +149,7 @@ class NodesDelete:
     nodes: tuple[str, ...]
 
 
-JobChange = TakeHold | Unpin | SetText | AllowRequeue | Recount | Acknowledge | SetPriority
+JobChange = TakeHold | Unpin | SetText | Repin | AllowRequeue | Recount | Acknowledge | SetPriority
 """What is one change of the job's record."""
 SlurmEffect = JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete
 Effect = KubeEffect | CreateJobSet | SlurmEffect

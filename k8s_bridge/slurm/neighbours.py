@@ -9,7 +9,7 @@ from k8s_bridge.kube.store import Delta
 from k8s_bridge.slurm.eligibility import Availability, Surroundings, licenses
 from k8s_bridge.slurm.eligibility.dependency import is_singleton, namesake, predecessors, rival
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.tables import JOB, NAMESAKE, SHARER, SINGLETON, SUCCESSOR, Tables
+from k8s_bridge.slurm.tables import NAMESAKE, SHARER, SINGLETON, SUCCESSOR, Tables
 
 
 class Neighbours:
@@ -62,7 +62,7 @@ class Neighbours:
         found: Counter[str] = Counter()
         for other in self._tables.jobs.each(SHARER, ""):
             asked = other.pending and other.job_id != job.job_id
-            if asked and self._tables.jobsets.by(JOB, str(other.job_id)):
+            if asked and self._tables.has_jobset(other.unit_id):
                 found.update(licenses.asked(other.licenses))
         return found
 

@@ -9,15 +9,29 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from api.views import JobSet, Workload
+from k8s_bridge.slurm.arrays.facts import ArrayFacts
+from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.eligibility import NOTHING
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
-from k8s_bridge.slurm.policy import Policies, Route, Trouble
-from k8s_bridge.slurm.preflight import class_trouble, queue_trouble
-from k8s_bridge.slurm.tables import JOB, OWNER, Tables
+from k8s_bridge.slurm.policy import NO_TROUBLE, Policies, Route, Trouble
+from k8s_bridge.slurm.preflight import class_trouble, queue_trouble, topology_trouble
+from k8s_bridge.slurm.tables import MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.turns import Turns
-from k8s_bridge.slurm.unit import Deletion, Denial, Partition, Presence, Seen, State, Unit
+from k8s_bridge.slurm.unit import (
+    Array,
+    Deletion,
+    Denial,
+    Key,
+    Partition,
+    Presence,
+    Seen,
+    Slot,
+    State,
+    Unit,
+    job_of,
+)
 
 Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
 """(job, route) -> (layout or refusal, digest of the layout)."""
@@ -46,7 +60,7 @@ class Observer:
         self._gone: set[int] = set()
         self._ended: set[int] = set()
         self._denied: dict[int, Denial] = {}
-        self.seen: dict[int, Seen] = {}
+        self.seen: dict[Key, Seen] = {}
         self.neighbours = Neighbours(tables)
         self.turns = Turns()
         self.deletion = Deletion.ALLOWED
@@ -56,21 +70,63 @@ class Observer:
         self._policies, self._planner = policies, planner
         self._plans.clear()
 
-    def unit(self, job_id: int) -> Unit:
-        """Everything about one job id, now."""
-        tables, key = self._tables, str(job_id)
-        job = tables.jobs.get(key)
-        route = self._policies.route(job) if job else None
-        jobset = next(iter(tables.jobsets.by(JOB, key)), None)
-        layout, shape = self._plan(job, route) if job and route else (None, "")
+    def unit(self, key: Key) -> Unit:
+        """Everything about one unit, now."""
+        if isinstance(key, int):
+            whole = self._whole(key)
+            return replace(whole, array=self._array(whole)) if self._is_array(whole) else whole
+        whole = self.unit(key.job_id)
+        return replace(self._slot(key, whole), whole=whole if whole.array else None)
+
+    def _is_array(self, whole: Unit) -> bool:
+        if whole.job is None:
+            return bool(self._tables.slots_of(whole.job_id))
+        return whole.job.array_job_id == whole.job_id
+
+    def _array(self, whole: Unit) -> Array:
+        slots = sorted(self._tables.slots_of(whole.job_id))
+        return Array(
+            records=self._tables.jobs.by(MEMBERS, str(whole.job_id)),
+            slots=tuple(self._slot(slot, whole) for slot in slots),
+        )
+
+    def _slot(self, key: Slot, whole: Unit) -> Unit:
+        return replace(
+            self._capacity(key),
+            presence=whole.presence,
+            job=whole.job,
+            partition=whole.partition,
+            deletion=whole.deletion,
+            seen=self.seen.get(key),
+        )
+
+    def _capacity(self, key: Key) -> Unit:
+        """What there is in Kubernetes, and Slurm's nodes."""
+        tables, text = self._tables, str(key)
+        jobset = next(iter(tables.jobsets.by(UNIT, text)), None)
         return Unit(
-            job_id=job_id,
-            presence=self.presence(job_id),
-            job=job,
+            job_id=job_of(key),
+            slot=key.number if isinstance(key, Slot) else None,
             jobset=jobset,
             workload=self._workload(jobset),
             pods=tables.pods.by(OWNER, jobset.metadata.uid) if jobset else (),
-            nodes=tables.nodes.by(JOB, key),
+            nodes=tables.nodes.by(UNIT, text),
+        )
+
+    def speaker(self, job_id: int) -> Job | None:
+        """The record that says what the job needs, or each task of an array."""
+        own = self._tables.jobs.get(str(job_id))
+        return speaker(own, self._tables.jobs.by(MEMBERS, str(job_id))) if own else None
+
+    def _whole(self, job_id: int) -> Unit:
+        job = self._tables.jobs.get(str(job_id))
+        route = self._policies.route(job) if job else None
+        speaks = self.speaker(job_id)
+        layout, shape = self._plan(speaks, route) if speaks and route else (None, "")
+        return replace(
+            self._capacity(job_id),
+            presence=self.presence(job_id),
+            job=job,
             partition=self._partition(route) if route else None,
             layout=layout,
             shape=shape,
@@ -85,7 +141,7 @@ class Observer:
     def remember(self, unit: Unit, state: State, *, now: float) -> None:
         """Note the state that a unit is in, and since when."""
         if state in {State.DONE, State.FOREIGN} and unit.jobset is None:
-            self.forget(unit.job_id)
+            self.forget(unit.key)
             return
         seen = unit.seen
         if seen is None:
@@ -93,20 +149,24 @@ class Observer:
         elif seen.state is not state:
             seen = replace(seen, state=state, since=now)
             seen = _failed_again(seen, now) if state is State.FAILED else seen
-        self.seen[unit.job_id] = seen
+            if state is State.FAILED and unit.slot is not None and unit.job_id in self.seen:
+                self.seen[unit.job_id] = _failed_again(self.seen[unit.job_id], now)
+        self.seen[unit.key] = seen
 
-    def spoke(self, job_id: int, now: float) -> None:
+    def spoke(self, key: Key, now: float) -> None:
         """A text was written to the job."""
-        if job_id in self.seen:
-            self.seen[job_id] = replace(self.seen[job_id], text_at=now)
+        if key in self.seen:
+            self.seen[key] = replace(self.seen[key], text_at=now)
 
-    def forget(self, job_id: int) -> None:
+    def forget(self, key: Key) -> None:
         """Nothing of the unit is left."""
-        for memory in (self.seen, self._plans, self._denied):
-            memory.pop(job_id, None)
-        for noted in (self._gone, self._ended):
-            noted.discard(job_id)
-        self.turns.leave(job_id)
+        self.seen.pop(key, None)
+        self.turns.leave(key)
+        if isinstance(key, int):
+            self._plans.pop(key, None)
+            self._denied.pop(key, None)
+            self._gone.discard(key)
+            self._ended.discard(key)
 
     def gone(self, job_id: int, *, last: Job | None) -> None:
         """Slurm said "invalid job id". `last` is the record before: one that was over is purged in time."""
@@ -130,20 +190,44 @@ class Observer:
         self._denied.pop(job_id, None)
 
     def trouble(self, route: Route) -> Trouble:
-        """What is wrong with the route's queue or class."""
-        found = self.queue_trouble(route)
-        return found if found[0] else self.class_trouble(route)
+        """What is wrong with the route's queue, class or topology."""
+        looks = (self.queue_trouble, self.class_trouble, self.topology_trouble)
+        return next((found for look in looks if (found := look(route))[0]), NO_TROUBLE)
 
     def queue_trouble(self, route: Route) -> Trouble:
         """What is wrong with the route's LocalQueue or its ClusterQueue."""
         tables, namespace = self._tables, self._policies.mixing.metadata.namespace
         local = tables.local_queues.get(f"{namespace}/{route.queue}")
         cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
-        return queue_trouble(route.queue, namespace=namespace, local_queue=local, cluster_queue=cluster)
+        named = cluster.spec.admission_checks_strategy.admission_checks if cluster else ()
+        return queue_trouble(
+            route.queue,
+            namespace=namespace,
+            local_queue=local,
+            cluster_queue=cluster,
+            checks=[check for one in named if (check := tables.checks.get(one.name))],
+        )
 
     def class_trouble(self, route: Route) -> Trouble:
         """What is wrong with the route's WorkloadPriorityClass."""
         return class_trouble(route.priority_class, self._tables.classes.get(route.priority_class))
+
+    def topology_trouble(self, route: Route) -> Trouble:
+        """What is wrong with the topology levels that the route's jobs are placed by."""
+        tables, namespace = self._tables, self._policies.mixing.metadata.namespace
+        levels = self._policies.topology_levels(route)
+        local = tables.local_queues.get(f"{namespace}/{route.queue}") if levels else None
+        cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
+        if cluster is None:
+            return NO_TROUBLE
+        names = [flavor.name for group in cluster.spec.resource_groups for flavor in group.flavors]
+        flavors = [flavor for name in names if (flavor := tables.flavors.get(name))]
+        there = [found for flavor in flavors if (found := tables.topologies.get(flavor.spec.topology_name))]
+        troubles = (
+            topology_trouble(level, queue=cluster.metadata.name, flavors=names, topologies=there)
+            for level in levels
+        )
+        return next((trouble for trouble in troubles if trouble[0]), NO_TROUBLE)
 
     def _partition(self, route: Route) -> Partition:
         return self._policies.partition(
@@ -178,11 +262,14 @@ class Observer:
             return Presence.PRESENT
         return Presence.GONE if job_id in self._gone else Presence.UNKNOWN
 
-    def place(self, job_id: int) -> None:
+    def place(self, key: Key, *, now: float) -> None:
         """Give the unit its place in the order of asking, if it may have one; `settle` ends that."""
-        job = self._tables.jobs.get(str(job_id))
+        job = self.speaker(key) if isinstance(key, int) else None
         route = self._policies.route(job) if job and job.pending else None
-        if job is None or route is None or self._tables.jobsets.by(JOB, str(job_id)):
+        if job is not None and job.array_job_id is not None and not self._joins(key, route, now=now):
+            self.turns.leave(key)
+            return
+        if job is None or route is None or self._tables.jobsets.by(UNIT, str(key)):
             return
         wanted = self._policies.wanted_priority(job)
         priority = self._class_priority(route) if wanted is None else wanted
@@ -191,12 +278,21 @@ class Observer:
 
     def settle(self, unit: Unit, state: State) -> None:
         """Take the unit's place in the order of asking from its state."""
-        if state in _WAITING and unit.jobset is None:
-            return
-        if state in _IN_FLIGHT and unit.jobset is not None and unit.partition is not None:
-            self.turns.fly(unit.job_id, queue=unit.partition.queue)
-        else:
-            self.turns.leave(unit.job_id)
+        if unit.array is None and not (state in _WAITING and unit.jobset is None):
+            if state in _IN_FLIGHT and unit.jobset is not None and unit.partition is not None:
+                self.turns.fly(unit.key, queue=unit.partition.queue)
+            else:
+                self.turns.leave(unit.key)
+
+    def _joins(self, key: Key, route: Route | None, *, now: float) -> bool:
+        """Whether an array waits to be asked for one slot more; those it has count from their creation on."""
+        if route is None:
+            return False
+        facts = ArrayFacts(self.unit(key), now)
+        for slot in facts.kept:
+            if not slot.admitted:
+                self.turns.fly(slot.unit.key, queue=route.queue)
+        return facts.short
 
 
 def _version(workload: Workload) -> int:

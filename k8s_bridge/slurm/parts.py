@@ -48,6 +48,7 @@ from k8s_bridge.slurm.sources import Sources
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.standing import Standing
 from k8s_bridge.slurm.tables import make_tables
+from k8s_bridge.slurm.unit import Key
 
 
 class Parts:
@@ -91,7 +92,7 @@ class Parts:
             monotonic=time.monotonic,
             clock=time.time,
         )
-        self._queue: Queue[int] = Queue(Backoff(random.random))
+        self._queue: Queue[Key] = Queue(Backoff(random.random))
         self._loop = Loop(
             self._controller,
             self._queue,
@@ -211,9 +212,9 @@ class Parts:
         services.metrics.gauges.forget(name)
 
     def _removed(self, delta: Delta[Job]) -> None:
-        """The poller removes a job only when slurmctld said that there is none."""
-        if delta.new is None:
-            self._controller.missing(int(delta.key), delta.old)
+        """The poller removes a job only when slurmctld said that there is none, or that a task is over."""
+        if delta.new is None and delta.old is not None and delta.old.unit_id == delta.old.job_id:
+            self._controller.missing(delta.old.job_id, delta.old)
 
     def _pace(self) -> float:
         interval = self._policies.mixing.spec.poll_interval.total_seconds()
@@ -253,12 +254,12 @@ class Parts:
             return 1
         return len(self._tables.jobsets) + len(self._tables.jobs_with_nodes())
 
-    def _render(self, job_id: int) -> Mapping[str, Any]:
-        job = self._tables.jobs.get(str(job_id))
+    def _render(self, job_id: int, slot: int | None) -> Mapping[str, Any]:
+        job = self._observer.speaker(job_id)
         route = self._policies.route(job) if job else None
         if job is None or route is None:
             raise Conflict(f"job {job_id} is gone or not managed any more")
-        return self._planner.render(job, route)
+        return self._planner.render(job, route, slot=slot)
 
     def _blocked(self) -> str:
         missing = self._sources.missing()

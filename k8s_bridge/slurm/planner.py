@@ -42,12 +42,15 @@ class Planner:
             return found, ""
         return found, metadata.shape(found, policy=self.policy(route))
 
-    def render(self, job: Job, route: Route) -> dict[str, Any]:
-        """The manifest of the job's JobSet. Raises TemplateError, or Terminal for a refused job."""
+    def render(self, job: Job, route: Route, *, slot: int | None = None) -> dict[str, Any]:
+        """The manifest of the JobSet of a job, or of a slot of an array.
+
+        Raises TemplateError, or Terminal for a refused job.
+        """
         layout, _ = self.plan(job, route)
         if isinstance(layout, Refusal):
             raise TypeError(f"job {job.job_id} was refused: {layout.text}")
-        return render_jobset(job=job, layout=layout, policy=self.policy(route))
+        return render_jobset(job=job, layout=layout, policy=self.policy(route), slot=slot)
 
     def policy(self, route: Route) -> Policy:
         """The compiled policy of a route. TemplateError when a pod template is wrong."""

@@ -52,9 +52,7 @@ class Policies:
         priority_class = (rule and rule.workload_priority_class) or mapping.workload_priority_class
         return Route(mapping=mapping, queue=queue, priority_class=priority_class)
 
-    def partition(
-        self, route: Route, *, class_priority: int = 0, trouble: Trouble = NO_TROUBLE
-    ) -> Partition:
+    def partition(self, route: Route, *, class_priority: int = 0, trouble: Trouble = NO_TROUBLE) -> Partition:
         """What the state machine needs to know of the route."""
         spec = self.mixing.spec
         return Partition(

@@ -36,6 +36,7 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     *,
     queues: Iterable[Trouble],
     classes: Iterable[Trouble],
+    topologies: Iterable[Trouble],
     template: str,
     conflict: Trouble,
     guarded: bool,
@@ -48,6 +49,7 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
         _finding(ConditionType.TOKEN_VALID, health.token_trouble, good="Accepted"),
         _finding(ConditionType.QUEUES_VALID, _all(queues), good="Found"),
         _finding(ConditionType.PRIORITY_CLASSES_VALID, _all(classes), good="Found"),
+        _finding(ConditionType.TOPOLOGY_VALID, _all(topologies), good="Found"),
         _finding(
             ConditionType.TEMPLATE_VALID,
             ("InvalidTemplate", template) if template else ("", ""),
@@ -81,6 +83,8 @@ def counts(groups: Mapping[Group, int], *, nodes: Mapping[str, int]) -> dict[str
     total: Counter[str] = Counter()
     by_partition: dict[str, Counter[str]] = {name: Counter() for name in nodes}
     for group, count in groups.items():
+        if group.slot:
+            continue
         words = dict.fromkeys((*_words(group.state), *(["requeued"] if group.requeued else [])), count)
         total.update(words)
         if group.partition in by_partition:

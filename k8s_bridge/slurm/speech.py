@@ -60,13 +60,13 @@ def _event(facts: Facts, state: State, text: str) -> tuple[Effect, ...]:
     if seen is None or seen.state is state or jobset is None or state not in _EVENTS:
         return ()
     kind, reason = _EVENTS[state]
-    message = f"Slurm job {facts.unit.job_id}: {text or state.value}"
+    message = f"Slurm job {facts.unit.key}: {text or state.value}"
     return (Event(ref=ObjectRef.to(jobset), type=kind, reason=reason, message=message),)
 
 
 def _text(facts: Facts, decision: Decision[Effect], now: float) -> tuple[Effect, ...]:
     job, seen = facts.unit.job, facts.unit.seen
-    if job is None or not decision.reason:
+    if job is None or not decision.reason or facts.unit.slot is not None:  # the array speaks for its slots
         return ()
     wanted = say(decision.reason, decision.text)
     if wanted == job.admin_comment:

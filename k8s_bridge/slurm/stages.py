@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from k8s_bridge.runtime.metrics import Stage
-from k8s_bridge.slurm.unit import State
+from k8s_bridge.slurm.unit import Key, State
 
 _ENDS: dict[State, Stage] = {
     State.ADMITTED: Stage.ADMISSION_WAIT,
@@ -29,19 +29,19 @@ class Stages:
 
     def __init__(self, observe: Callable[[Stage, float], None]) -> None:
         self._observe = observe
-        self._began: dict[int, tuple[Stage, float]] = {}
+        self._began: dict[Key, tuple[Stage, float]] = {}
 
-    def entered(self, job_id: int, state: State, now: float) -> None:
+    def entered(self, key: Key, state: State, now: float) -> None:
         """A unit entered `state` (Unix seconds)."""
-        stage, began = self._began.pop(job_id, (None, 0.0))
+        stage, began = self._began.pop(key, (None, 0.0))
         if stage is not None and stage is _ENDS.get(state):
             self._observe(stage, now - began)
         if state in _STARTS:
-            self._began[job_id] = (_STARTS[state], now)
+            self._began[key] = (_STARTS[state], now)
 
-    def created(self, job_id: int, now: float) -> None:
+    def created(self, key: Key, now: float) -> None:
         """The unit's JobSet was created: pick-up ends, the wait for quota begins."""
-        stage, began = self._began.pop(job_id, (None, 0.0))
+        stage, began = self._began.pop(key, (None, 0.0))
         if stage is Stage.PICKUP:
             self._observe(stage, now - began)
-        self._began[job_id] = (Stage.ADMISSION_WAIT, now)
+        self._began[key] = (Stage.ADMISSION_WAIT, now)

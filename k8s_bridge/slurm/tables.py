@@ -5,20 +5,33 @@ Only rows live here. Who fills them (reflectors, poller) and who reads them (obs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from api.views import ClusterQueue, JobSet, LocalQueue, Pod, Workload, WorkloadPriorityClass
+from api.views import (
+    AdmissionCheck,
+    ClusterQueue,
+    JobSet,
+    LocalQueue,
+    Object,
+    Pod,
+    ResourceFlavor,
+    Topology,
+    Workload,
+    WorkloadPriorityClass,
+)
 from k8s_bridge.core import naming
 from k8s_bridge.kube.store import Delta, Table
 from k8s_bridge.kube.versions import newer
 from k8s_bridge.slurm.eligibility.dependency import is_singleton, namesake, predecessors
 from k8s_bridge.slurm.model import Job, Node
+from k8s_bridge.slurm.unit import Key, Slot, job_of
 
 T = TypeVar("T")
 
-JOB, OWNER, UID = "job", "owner", "uid"
+UNIT, SLOTS, MEMBERS, OWNER, UID = "unit", "slots", "members", "owner", "uid"
+"""Indexes: by the text of a unit's key; by the id of the array that a slot or a record belongs to."""
 SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
 """Indexes of jobs: by the id of a job that the dependency names; by name and user, if not over; the same,
 if it must be the only one of them; and those that share licenses or reservations, under ""."""
@@ -28,8 +41,8 @@ if it must be the only one of them; and those that share licenses or reservation
 class Tables:
     """One table per kind."""
 
-    node_jobs: Callable[[Node], tuple[str, ...]]
-    """The ids of the jobs that a node was made for; none if it is not of this WorkloadMixing."""
+    node_unit: Callable[[Node], Key | None]
+    """What a node was made for; None if it is not of this WorkloadMixing."""
     jobs: Table[Job]
     nodes: Table[Node]
     jobsets: Table[JobSet]
@@ -38,74 +51,106 @@ class Tables:
     local_queues: Table[LocalQueue]
     cluster_queues: Table[ClusterQueue]
     classes: Table[WorkloadPriorityClass]
+    checks: Table[AdmissionCheck]
+    flavors: Table[ResourceFlavor]
+    topologies: Table[Topology]
 
-    def keys(self) -> set[int]:
-        """The ids of all jobs that any source knows of."""
-        found = {job.job_id for job in self.jobs.values()}
-        for jobset in self.jobsets.values():
-            found.update(_int(_job_label(jobset)))
-        return found | self.jobs_with_nodes()
+    def keys(self) -> set[Key]:
+        """The keys of all units that any source knows of."""
+        jobsets = {key for jobset in self.jobsets.values() for key in _family(unit_of(jobset))}
+        nodes = {key for node in self.nodes.values() for key in _family(self.node_unit(node))}
+        return {job.unit_id for job in self.jobs.values()} | jobsets | nodes
 
-    def subscribe(self, touched: Callable[[int], None]) -> None:
-        """Call `touched` with the job id of each unit that a change concerns."""
-        self.jobs.subscribe(lambda delta: touched(int(delta.key)))
-        self.nodes.subscribe(lambda delta: _each(delta, lambda n: _int(self.node_jobs(n)), touched))
-        self.jobsets.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
-        self.pods.subscribe(lambda delta: _each(delta, lambda o: _int(_job_label(o)), touched))
-        self.workloads.subscribe(lambda delta: _each(delta, self._jobs_of_workload, touched))
+    def subscribe(self, touched: Callable[[Key], None]) -> None:
+        """Call `touched` with the key of each unit that a change concerns; of a slot with its array's too."""
+        self.jobs.subscribe(lambda delta: _each(delta, lambda job: (job.unit_id,), touched))
+        self.nodes.subscribe(lambda delta: _each(delta, lambda n: _family(self.node_unit(n)), touched))
+        self.jobsets.subscribe(lambda delta: _each(delta, lambda o: _family(unit_of(o)), touched))
+        self.pods.subscribe(lambda delta: _each(delta, lambda o: _family(unit_of(o)), touched))
+        self.workloads.subscribe(lambda delta: _each(delta, self._units_of_workload, touched))
 
     def nodes_of(self, job_id: int) -> tuple[Node, ...]:
         """Our Slurm nodes with the feature of that job."""
-        return self.nodes.by(JOB, str(job_id))
+        return (*self.nodes.by(UNIT, str(job_id)), *self.nodes.by(SLOTS, str(job_id)))
 
     def jobs_with_nodes(self) -> set[int]:
         """The jobs whose feature some Slurm node of ours has."""
-        return {job_id for node in self.nodes.values() for job_id in _int(self.node_jobs(node))}
+        return {job_of(key) for node in self.nodes.values() if (key := self.node_unit(node)) is not None}
 
-    def job_of(self, jobset: JobSet) -> Iterator[int]:
-        """The job id on a JobSet's label, if there is one."""
-        return _int(_job_label(jobset))
+    def slots_of(self, job_id: int) -> set[Slot]:
+        """The slots of an array of which a JobSet or a node is left."""
+        text = str(job_id)
+        found = [unit_of(jobset) for jobset in self.jobsets.by(SLOTS, text)]
+        found += [self.node_unit(node) for node in self.nodes.by(SLOTS, text)]
+        return {key for key in found if isinstance(key, Slot)}
 
-    def _jobs_of_workload(self, workload: Workload) -> Iterator[int]:
+    def has_jobset(self, job_id: int) -> bool:
+        """Whether capacity was asked for, for the job or for a slot of it."""
+        return bool(self.jobsets.by(UNIT, str(job_id)) or self.jobsets.by(SLOTS, str(job_id)))
+
+    def jobs_with_jobsets(self) -> set[int]:
+        """The jobs that have a JobSet."""
+        return {job_of(key) for jobset in self.jobsets.values() if (key := unit_of(jobset)) is not None}
+
+    def _units_of_workload(self, workload: Workload) -> Iterator[Key]:
         for uid in _owners(workload):
             for jobset in self.jobsets.by(UID, uid):
-                yield from _int(_job_label(jobset))
+                yield from _family(unit_of(jobset))
 
 
 def make_tables(*, mixing: str) -> Tables:
     """Empty tables with their indexes. Only nodes with the feature `mixing` belong to units here."""
 
-    def node_jobs(node: Node) -> tuple[str, ...]:
-        return _feature_jobs(node) if mixing in node.features else ()
+    def node_unit(node: Node) -> Key | None:
+        return _unit_of_features(node.features) if mixing in node.features else None
 
     return Tables(
-        node_jobs=node_jobs,
+        node_unit=node_unit,
         jobs=Table(
             lambda job: str(job.job_id),
             indexes={
+                MEMBERS: _array_of,
                 SUCCESSOR: lambda job: map(str, predecessors(job.dependency)) if job.pending else (),
                 NAMESAKE: lambda job: () if job.terminal else (namesake(job),),
                 SINGLETON: lambda job: (namesake(job),) if job.pending and is_singleton(job) else (),
                 SHARER: lambda job: ("",) if job.licenses or job.reservation else (),
             },
         ),
-        nodes=Table(lambda node: node.name, indexes={JOB: node_jobs}),
-        jobsets=Table(_key, indexes={JOB: _job_label, UID: lambda o: (o.metadata.uid,)}, newer=newer),
+        nodes=Table(
+            lambda node: node.name,
+            indexes={UNIT: lambda n: _text(node_unit(n)), SLOTS: lambda n: _array_text(node_unit(n))},
+        ),
+        jobsets=Table(
+            _key,
+            indexes={
+                UNIT: lambda o: _text(unit_of(o)),
+                SLOTS: lambda o: _array_text(unit_of(o)),
+                UID: lambda o: (o.metadata.uid,),
+            },
+            newer=newer,
+        ),
         workloads=Table(_key, indexes={OWNER: _owners}, newer=newer),
         pods=Table(_key, indexes={OWNER: _pod_owner}, newer=newer),
         local_queues=Table(_key, newer=newer),
         cluster_queues=Table(_key, newer=newer),
         classes=Table(_key, newer=newer),
+        checks=Table(_key, newer=newer),
+        flavors=Table(_key, newer=newer),
+        topologies=Table(_key, newer=newer),
     )
 
 
-def _key(obj: JobSet | Workload | Pod | LocalQueue | ClusterQueue | WorkloadPriorityClass) -> str:
+def _key(obj: Object) -> str:
     return obj.key
 
 
-def _job_label(obj: JobSet | Pod) -> tuple[str, ...]:
-    value = obj.metadata.labels.get(naming.SLURM_JOB_ID)
-    return (value,) if value else ()
+def unit_of(obj: JobSet | Pod) -> Key | None:
+    """The key of the unit that a JobSet or a pod was made for, by its labels."""
+    job_id = obj.metadata.labels.get(naming.SLURM_JOB_ID, "")
+    slot = obj.metadata.labels.get(naming.SLURM_ARRAY_SLOT, "")
+    if not job_id.isdecimal():
+        return None
+    return Slot(int(job_id), int(slot)) if slot.isdecimal() else int(job_id)
 
 
 def _pod_owner(pod: Pod) -> tuple[str, ...]:
@@ -117,17 +162,35 @@ def _owners(workload: Workload) -> tuple[str, ...]:
     return tuple(owner.uid for owner in workload.metadata.owner_references)
 
 
-def _feature_jobs(node: Node) -> tuple[str, ...]:
-    found = (naming.job_of_feature(feature) for feature in node.features)
-    return tuple(str(job_id) for job_id in found if job_id is not None)
+def _unit_of_features(features: tuple[str, ...]) -> Key | None:
+    slots = (naming.slot_of_feature(feature) for feature in features)
+    jobs = (naming.job_of_feature(feature) for feature in features)
+    slot = next(filter(None, slots), None)
+    return Slot(*slot) if slot else next((job_id for job_id in jobs if job_id is not None), None)
 
 
-def _int(texts: tuple[str, ...]) -> Iterator[int]:
-    return (int(text) for text in texts if text.isdecimal())
+def _array_of(job: Job) -> tuple[str, ...]:
+    """The array of a record that is not over."""
+    return (str(job.array_job_id),) if job.array_job_id is not None and not job.terminal else ()
 
 
-def _each(delta: Delta[T], jobs: Callable[[T], Iterator[int]], touched: Callable[[int], None]) -> None:
+def _text(key: Key | None) -> tuple[str, ...]:
+    return () if key is None else (str(key),)
+
+
+def _array_text(key: Key | None) -> tuple[str, ...]:
+    return (str(key.job_id),) if isinstance(key, Slot) else ()
+
+
+def _family(key: Key | None) -> tuple[Key, ...]:
+    """The unit, and the array that it is a slot of."""
+    if key is None:
+        return ()
+    return (key, key.job_id) if isinstance(key, Slot) else (key,)
+
+
+def _each(delta: Delta[T], units: Callable[[T], Iterable[Key]], touched: Callable[[Key], None]) -> None:
     for row in (delta.old, delta.new):
         if row is not None:
-            for job_id in jobs(row):
-                touched(job_id)
+            for key in units(row):
+                touched(key)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from k8s_bridge.slurm.unit import Key
+
 Rank = tuple[int, ...]
 """(-priority, nice, submit time, job id): smaller goes first, and the job id is last."""
 
@@ -20,7 +22,7 @@ Rank = tuple[int, ...]
 class _Queue:
     limit: int = 1
     waiting: list[Rank] = field(default_factory=list)
-    in_flight: set[int] = field(default_factory=set)
+    in_flight: set[Key] = field(default_factory=set)
 
     @property
     def free(self) -> int:
@@ -28,11 +30,11 @@ class _Queue:
 
 
 class Turns:
-    """The order of asking, per queue."""
+    """The order of asking, per queue. A job waits; a job or a slot of an array flies."""
 
     def __init__(self) -> None:
         self._queues: dict[str, _Queue] = {}
-        self._places: dict[int, tuple[str, Rank | None]] = {}
+        self._places: dict[Key, tuple[str, Rank | None]] = {}
         self._moved_up = False
 
     def limit(self, queue: str, limit: int) -> None:
@@ -40,37 +42,37 @@ class Turns:
         self._queues.setdefault(queue, _Queue()).limit = limit
         self._moved_up = True
 
-    def wait(self, job_id: int, *, queue: str, rank: Rank) -> None:
+    def wait(self, key: int, *, queue: str, rank: Rank) -> None:
         """The job waits to be asked for."""
-        if self._places.get(job_id) == (queue, rank):
+        if self._places.get(key) == (queue, rank):
             return
-        self.leave(job_id)
+        self.leave(key)
         insort(self._queues.setdefault(queue, _Queue()).waiting, rank)
-        self._places[job_id] = (queue, rank)
+        self._places[key] = (queue, rank)
 
-    def fly(self, job_id: int, *, queue: str) -> None:
+    def fly(self, key: Key, *, queue: str) -> None:
         """The job's JobSet waits for quota."""
-        if self._places.get(job_id) == (queue, None):
+        if self._places.get(key) == (queue, None):
             return
-        self.leave(job_id)
-        self._queues.setdefault(queue, _Queue()).in_flight.add(job_id)
-        self._places[job_id] = (queue, None)
+        self.leave(key)
+        self._queues.setdefault(queue, _Queue()).in_flight.add(key)
+        self._places[key] = (queue, None)
 
-    def leave(self, job_id: int) -> None:
+    def leave(self, key: Key) -> None:
         """The job neither waits to be asked for nor for quota."""
-        place = self._places.pop(job_id, None)
+        place = self._places.pop(key, None)
         if place is None:
             return
         self._moved_up = True
         queue, rank = self._queues[place[0]], place[1]
         if rank is None:
-            queue.in_flight.discard(job_id)
+            queue.in_flight.discard(key)
         else:
             del queue.waiting[bisect_left(queue.waiting, rank)]
 
-    def may(self, job_id: int) -> bool:
+    def may(self, key: Key) -> bool:
         """Whether the job is among the next of its queue (or in flight already)."""
-        place = self._places.get(job_id)
+        place = self._places.get(key)
         if place is None:
             return False
         queue, rank = self._queues[place[0]], place[1]

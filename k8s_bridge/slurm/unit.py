@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import JobSet, Pod, Workload
 from k8s_bridge.slurm.eligibility.surroundings import NOTHING, Surroundings
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job, Node
+
+
+class Slot(NamedTuple):
+    """The key of one slot of a job array."""
+
+    job_id: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.job_id}-s{self.number}"
+
+
+Key = int | Slot
+"""What a unit is called: a job's id, or one slot of an array. The text of a key is unique."""
+
+
+def job_of(key: Key) -> int:
+    """The job id of a unit."""
+    return key if isinstance(key, int) else key.job_id
 
 
 class State(StrEnum):
@@ -105,10 +125,29 @@ class Denial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """What a unit of a job array knows besides: the records of tasks that are not over, and all slots.
+
+    A task that has started once has a record of its own; those that never did share the array's.
+    """
+
+    records: tuple[Job, ...] = ()
+    slots: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One Slurm job and all that belongs to it: pods of its JobSet (by uid), Slurm nodes with our feature."""
+    """One Slurm job and all that belongs to it: pods of its JobSet (by uid), Slurm nodes with our feature.
+
+    A job array is a unit without a JobSet, and one unit more for each slot.
+    """
 
     job_id: int
+    slot: int | None = None
+    array: Array | None = None
+    """Of an array as a whole."""
+    whole: Unit | None = None
+    """Of a slot: its array."""
     presence: Presence = Presence.PRESENT
     job: Job | None = None
     jobset: JobSet | None = None
@@ -128,3 +167,8 @@ class Unit:
     denied: Denial | None = None
     """Why its JobSet could not be created at the last attempt."""
     seen: Seen | None = None
+
+    @property
+    def key(self) -> Key:
+        """What it is called."""
+        return self.job_id if self.slot is None else Slot(self.job_id, self.slot)

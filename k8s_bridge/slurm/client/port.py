@@ -59,8 +59,11 @@ class SlurmWrites(Protocol):
         """Change a job. Missing when there is none of that id."""
         ...
 
-    async def cancel(self, job_id: int, signal: str | None = None) -> None:
-        """Cancel, or send a signal. A job that is over already is success; an unknown one is Missing."""
+    async def cancel(self, job_id: int, signal: str | None = None, *, task: int | None = None) -> None:
+        """Cancel, or send a signal; of a job array with `task` only that one.
+
+        A job that is over already is success; an unknown one is Missing.
+        """
         ...
 
     async def update_nodes(self, nodes: tuple[str, ...], *, state: NodeState, reason: str = "") -> None:

@@ -66,12 +66,13 @@ class Writes:
         if not (_tried(reply) and made(said, job=await self._reads.job(job_id))):
             self._done(reply)
 
-    async def cancel(self, job_id: int, signal: str | None = None) -> None:
+    async def cancel(self, job_id: int, signal: str | None = None, *, task: int | None = None) -> None:
         """Cancel a job or send it a signal; see `port.SlurmWrites`."""
+        named = f"{job_id:d}" if task is None else f"{job_id:d}_{task:d}"
         reply = await self._session.ask(
             lambda _: Call(
                 method="DELETE",
-                path=f"job/{job_id:d}",
+                path=f"job/{named}",
                 template="job/{id}",
                 urgency=Urgency.CANCEL,
                 query={"signal": signal} if signal else {},

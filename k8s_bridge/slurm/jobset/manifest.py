@@ -19,7 +19,9 @@ _BACKOFF_LIMIT = 6
 
 
 def render_jobset(*, job: Job, layout: Layout, policy: Policy, slot: int | None = None) -> dict[str, Any]:
-    """The manifest of a job, or of one slot of a job array. It is created once and its spec is never applied again.
+    """The manifest of a job, or of one slot of a job array.
+
+    It is created once and its spec is never applied again.
 
     `suspend: true` stands for the moment of creation only: from then on Kueue owns the field, and a later
     apply of this manifest would stop a running job. What changes afterwards (annotations) is patched by

@@ -1,0 +1,225 @@
+"""Facts about a job array and about one of its slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from k8s_bridge.core import naming
+from k8s_bridge.core.admission import Capacity
+from k8s_bridge.core.lazy import lazy
+from k8s_bridge.slurm import predicates as is_
+from k8s_bridge.slurm.eligibility import is_requeue_delay
+from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.layout.features import pin, pin_of, user_expression
+from k8s_bridge.slurm.layout.types import Layout
+from k8s_bridge.slurm.model import COMPLETING, PENDING, Job
+from k8s_bridge.slurm.moves.common import policy_of
+from k8s_bridge.slurm.unit import Array, Presence, Slot, Unit
+
+BAD_CONSTRAINTS = "BadConstraints"
+"""Slurm itself holds what waits for a feature that no node has at the moment."""
+AHEAD = 4
+"""Slots of one array that may wait for quota at a time however few have it."""
+
+
+class SlotFacts(Facts):
+    """One slot. `Facts` of its JobSet, pods and nodes hold for it as they do for a job."""
+
+    @lazy
+    def over(self) -> bool:
+        """Nothing of the array is left to run."""
+        return self.unit.whole is None or ArrayFacts(self.unit.whole, self.now).over
+
+    @lazy
+    def admitted(self) -> bool:
+        """It has quota, and Kueue does not want it back."""
+        suspended = self.unit.jobset is None or self.unit.jobset.spec.suspend
+        return self.admission.capacity is Capacity.ADMITTED and not suspended
+
+    @lazy
+    def busy(self) -> tuple[str, ...]:
+        """Its nodes on which a task runs or completes."""
+        return tuple([node.name for node in self.unit.nodes if node.busy])
+
+    @lazy
+    def surely_gone(self) -> bool:
+        """A busy node's pod was seen to end; one that merely is not in the watch yet may be new."""
+        ended = {pod.metadata.name for pod in self.unit.pods} - self.live
+        return not ended.isdisjoint(self.busy)
+
+    @lazy
+    def serving(self) -> bool:
+        """All of its nodes are registered, on live pods: it runs a task or could."""
+        there = [n for n in self.unit.nodes if n.name in self.live and (n.usable or n.busy)]
+        return self.admitted and 0 < self.wanted == len(there)
+
+    @lazy
+    def unwanted(self) -> str:
+        """Why the array has no use for it; "" when it has."""
+        whole = self.unit.whole
+        return ArrayFacts(whole, self.now).unwanted.get(self.unit.slot or 0, "") if whole else ""
+
+
+class ArrayFacts(Facts):
+    """A whole array: the tasks that wait and run, and what there is to run them on."""
+
+    @lazy
+    def array(self) -> Array:
+        """Records and slots. LookupError for a unit that is no array."""
+        if self.unit.array is None:
+            raise LookupError("no array in this unit")
+        return self.unit.array
+
+    @lazy
+    def over(self) -> bool:
+        """Slurm has forgotten it, or none of its tasks waits or runs."""
+        gone = self.unit.presence is Presence.GONE or self.unit.job is None
+        return not self.array.records and (gone or self.job.terminal)
+
+    @lazy
+    def slots(self) -> tuple[SlotFacts, ...]:
+        """The slots that have a JobSet of this array which stays."""
+        found = (SlotFacts(slot, self.now) for slot in self.array.slots)
+        return tuple([slot for slot in found if _stays(slot.unit) and slot.same_job])
+
+    @lazy
+    def kept(self) -> tuple[SlotFacts, ...]:
+        """Those of them that are of the shape that tasks have now."""
+        return tuple([slot for slot in self.slots if not self._outdated(slot)])
+
+    @lazy
+    def serving(self) -> tuple[SlotFacts, ...]:
+        """Those of them on which tasks may run."""
+        return tuple([slot for slot in self.kept if slot.serving])
+
+    @lazy
+    def waiting(self) -> tuple[Job, ...]:
+        """The records of tasks that wait."""
+        return tuple([record for record in self.array.records if PENDING in record.states])
+
+    @lazy
+    def running(self) -> int:
+        """How many tasks have nodes."""
+        away = {PENDING, COMPLETING}
+        return sum(1 for r in self.array.records if r.active and r.states.isdisjoint(away))
+
+    @lazy
+    def startable(self) -> tuple[Job, ...]:
+        """Those that Slurm would start, had it the nodes."""
+        return tuple([record for record in self.waiting if self._may_start(record)])
+
+    @lazy
+    def left(self) -> int:
+        """How many tasks these are."""
+        return sum(max(1, record.array_size) for record in self.startable)
+
+    @lazy
+    def slots_wanted(self) -> int:
+        """A slot for each task that runs or could, up to what may run at a time (--array=…%N)."""
+        tasks, most = self.running + self.left, self.job.array_max_tasks
+        return min(tasks, most) if most else tasks
+
+    @lazy
+    def short(self) -> bool:
+        """One slot more is of use. As many wait for quota as have it: a pool that gets some doubles."""
+        admitted = sum(1 for slot in self.kept if slot.admitted)
+        waiting = len(self.kept) - admitted
+        return bool(self.left) and len(self.kept) < self.slots_wanted and waiting < max(AHEAD, admitted)
+
+    @lazy
+    def next_slot(self) -> int:
+        """The lowest number that nothing is left of."""
+        used = {slot.slot for slot in self.array.slots}
+        return next(number for number in range(len(used) + 1) if number not in used)
+
+    @lazy
+    def unwanted(self) -> Mapping[int, str]:
+        """By number the slots that are to be given back, and why. No task that runs is cut short."""
+        if self.over:
+            return dict.fromkeys(_numbers(self.slots), "no task is left")
+        if self.unit.partition is None:
+            return dict.fromkeys(_numbers(self.slots), "its partition is not managed any more")
+        old = [slot for slot in self.slots if self._outdated(slot)]
+        return {
+            **dict.fromkeys(_numbers(old), "the tasks or the WorkloadMixing were changed"),
+            **dict.fromkeys(self._spare(), "fewer tasks are left than there are slots"),
+        }
+
+    @lazy
+    def to_free(self) -> tuple[Job, ...]:
+        """Records of tasks that could start on a serving slot and are held, pinned elsewhere or put off."""
+        return tuple([r for r in self.startable if self._astray(r)]) if self.serving else ()
+
+    @lazy
+    def worn_out(self) -> tuple[Job, ...]:
+        """Waiting tasks that Slurm has requeued too often."""
+        limit = policy_of(self).requeue_limit
+        return tuple([r for r in self.waiting if r.array_task_id is not None and r.restart_count > limit])
+
+    def constraints(self, record: Job) -> str:
+        """The expression that a record is to have.
+
+        Where a task needs several nodes they must be of one slot, so that only one task is lost with it.
+        """
+        user = user_expression(record.features, job_id=self.unit.job_id)
+        numbers = tuple(_numbers(self.serving)) if self._many_nodes else ()
+        return pin(user, job_id=self.unit.job_id, slots=numbers)
+
+    @lazy
+    def _many_nodes(self) -> bool:
+        return isinstance(self.unit.layout, Layout) and self.unit.layout.nodes > 1
+
+    def _astray(self, record: Job) -> bool:
+        if record.held or is_requeue_delay(record, self.now):
+            return True
+        have = pin_of(record.features, job_id=self.unit.job_id)
+        if not self._many_nodes:
+            return have != self.feature
+        there = frozenset(have.strip("[]").split("|"))
+        return any(_feature(slot) not in there for slot in self.serving)
+
+    def _may_start(self, record: Job) -> bool:
+        if not record.held or record.reason == BAD_CONSTRAINTS:
+            return True
+        ours = record.array_task_id is None and not is_.held_by_other(self)
+        return ours and not is_.refused(self) and not is_.ineligible(self)
+
+    def _outdated(self, slot: SlotFacts) -> bool:
+        have, now = slot.annotations.get(naming.SHAPE, ""), self.unit.shape
+        return bool(now) and have != now
+
+    def _spare(self) -> list[int]:
+        """Waiting slots go first, then those whose nodes come up; of equal ones the last."""
+        count = max(0, len(self.kept) - self.slots_wanted)
+        idle = sorted(
+            (slot.admitted, slot.serving, -number)
+            for slot, number in zip(self.kept, _numbers(self.kept), strict=True)
+            if not slot.busy
+        )
+        return [-number for _, _, number in idle[:count]]
+
+
+def facts_of(unit: Unit, now: float) -> Facts:
+    """The facts of a unit of any kind."""
+    if unit.array is not None:
+        return ArrayFacts(unit, now)
+    return Facts(unit, now) if unit.slot is None else SlotFacts(unit, now)
+
+
+def unwanted_slots(unit: Unit, now: float) -> tuple[Slot, ...]:
+    """The slots that an array has no use for any more: they have to be looked at."""
+    if unit.array is None:
+        return ()
+    return tuple(Slot(unit.job_id, number) for number in ArrayFacts(unit, now).unwanted)
+
+
+def _stays(unit: Unit) -> bool:
+    return unit.jobset is not None and unit.jobset.metadata.deletion_timestamp is None
+
+
+def _numbers(slots: tuple[SlotFacts, ...] | list[SlotFacts]) -> list[int]:
+    return [slot.unit.slot for slot in slots if slot.unit.slot is not None]
+
+
+def _feature(slot: SlotFacts) -> str:
+    return naming.slot_feature(slot.unit.job_id, slot.unit.slot or 0)

@@ -1,0 +1,185 @@
+"""What the states of an array and of a slot do."""
+
+from __future__ import annotations
+
+from api.v1alpha1.policy import NoRequeuePolicy
+from k8s_bridge.core import naming
+from k8s_bridge.slurm import parking
+from k8s_bridge.slurm.arrays.facts import ArrayFacts, SlotFacts
+from k8s_bridge.slurm.effects import (
+    AllowRequeue,
+    Cancel,
+    CreateJobSet,
+    Effect,
+    NodesDelete,
+    NodesDown,
+    PinAndRelease,
+    Repin,
+    TakeHold,
+)
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.moves.capacity import await_quota as slot_awaits_quota
+from k8s_bridge.slurm.moves.common import (
+    ABSENCE_GRACE,
+    LOOK_AGAIN,
+    Verdict,
+    annotate,
+    lasted,
+    policy_of,
+    time_left,
+    verdict,
+)
+from k8s_bridge.slurm.moves.over import give_back
+from k8s_bridge.slurm.speech import say
+from k8s_bridge.slurm.unit import State
+
+
+def await_slots(facts: ArrayFacts, now: float) -> Verdict:
+    """All tasks are over: the slots give themselves back."""
+    return verdict(after=LOOK_AGAIN)
+
+
+def free_tasks(facts: ArrayFacts, now: float) -> Verdict:
+    """Let the tasks go that a serving slot can run: pin and release them, and undo the wait of a requeue."""
+    worn = facts.worn_out
+    effects: list[Effect] = [_give_up(facts, record) for record in worn]
+    for record in facts.to_free:
+        if record not in worn:
+            effects += _let_go(facts, record)
+    return verdict(*effects, *_grow(facts, now), after=LOOK_AGAIN)
+
+
+def serve(facts: ArrayFacts, now: float) -> Verdict:
+    """Slurm runs one task after the other on the slots that serve; more slots are asked for if they help."""
+    return verdict(*_grow(facts, now), text=_tally(facts), after=_pause(facts, now))
+
+
+def ask_slot(facts: ArrayFacts, now: float) -> Verdict:
+    """Make the hold ours, then ask Kueue for the capacity of a first task."""
+    return verdict(*_grow(facts, now), after=_pause(facts, now))
+
+
+def report_denial(facts: ArrayFacts, now: float) -> Verdict:
+    """Say why there is no JobSet, and try again now and then."""
+    denial = facts.unit.denied
+    if denial is None:
+        raise LookupError("this move belongs to a JobSet that was refused")
+    left = max(1.0, denial.until - now)
+    return verdict(*_grow(facts, now), reason=denial.reason, text=denial.text, after=left)
+
+
+def await_quota(facts: ArrayFacts, now: float) -> Verdict:
+    """Kueue's words about the first slot are the reason."""
+    first = slot_awaits_quota(facts.kept[0], now)
+    return verdict(*_grow(facts, now), reason=first.reason, text=first.text, after=first.after)
+
+
+def await_nodes(facts: ArrayFacts, now: float) -> Verdict:
+    """The first slots come up."""
+    return verdict(*_grow(facts, now), reason="Provisioning", text=_tally(facts), after=30.0)
+
+
+def respect_hold(facts: ArrayFacts, now: float) -> Verdict:
+    """Somebody else holds its tasks: never release them; slots that serve nothing give themselves back."""
+    reason = facts.waiting[0].reason
+    text = f"its tasks are held by their owner or an admin ({reason}); release them to go on"
+    return verdict(reason="HeldByOther", text=text)
+
+
+def clear_evicted(facts: SlotFacts, now: float) -> Verdict:
+    """Down with the nodes, which requeues the task that ran there, then away with their records."""
+    why = facts.admission.eviction or "its capacity was taken back"
+    return _clear(facts, tuple(n.name for n in facts.unit.nodes), why=f"preempted: {why}")
+
+
+def clear_lost(facts: SlotFacts, now: float) -> Verdict:
+    """Pods are gone under a running task: requeue it, and only it."""
+    known = facts.unit.jobset is None or facts.surely_gone or bool(facts.jobset_failed)
+    if not known and not lasted(facts, State.LOST, ABSENCE_GRACE, now):
+        return verdict(after=ABSENCE_GRACE)
+    everything = facts.unit.jobset is None or facts.jobset_failed
+    names = [n.name for n in facts.unit.nodes if everything or n.name not in facts.live]
+    return _clear(facts, tuple(names), why=f"lost: {facts.jobset_failed or 'pods are gone'}")
+
+
+def let_finish(facts: SlotFacts, now: float) -> Verdict:
+    """Nothing new starts on it; when it is idle it goes."""
+    back = give_back(facts, now)
+    return verdict(*back.effects, text=facts.unwanted, after=back.after)
+
+
+def follow(facts: SlotFacts, now: float) -> Verdict:
+    """A task runs on it."""
+    return verdict(text=f"a task runs on {', '.join(facts.busy)}")
+
+
+def await_task(facts: SlotFacts, now: float) -> Verdict:
+    """Slurm starts a task on it within start_timeout, or the quota goes back for a while."""
+    timeout = policy_of(facts).start_timeout
+    if not lasted(facts, State.READY, timeout, now):
+        return verdict(text="waits for a task", after=time_left(facts, State.READY, timeout, now))
+    text = f"Slurm started no task on it for {timeout:.0f} s"
+    return verdict(*parking.park(facts, now, "StartTimeout"), reason="StartTimeout", text=text)
+
+
+def _clear(facts: SlotFacts, names: tuple[str, ...], *, why: str) -> Verdict:
+    effects: list[Effect] = [
+        NodesDown(nodes=names, reason=f"k8s-bridge: {why}"[:200]),
+        NodesDelete(nodes=names),
+    ]
+    if facts.unit.jobset is not None and set(names).intersection(facts.busy):
+        effects.insert(0, annotate(facts, {naming.REQUEUES: str(facts.requeues + 1)}))
+    return verdict(*effects, reason="Requeued", text=why, after=LOOK_AGAIN)
+
+
+def _grow(facts: ArrayFacts, now: float) -> tuple[Effect, ...]:
+    """One slot more, if that helps, it is the array's turn, and the last one is no reason to wait."""
+    if not facts.short or not facts.unit.may_create or _paused_until(facts) > now:
+        return ()
+    create = CreateJobSet(job_id=facts.unit.job_id, slot=facts.next_slot, shape=facts.unit.shape)
+    own = facts.job
+    if own not in facts.waiting or not own.held or (facts.ours_by_text and own.reason == "JobHeldAdmin"):
+        return (create,)
+    text = say("Queued", "asked Kueue for the capacity of one task, and of more as there is quota")
+    return (TakeHold(job_id=own.job_id, text=text), create)
+
+
+def _paused_until(facts: ArrayFacts) -> float:
+    unit = facts.unit
+    return max(unit.seen.not_before if unit.seen else 0.0, unit.denied.until if unit.denied else 0.0)
+
+
+def _pause(facts: ArrayFacts, now: float) -> float | None:
+    left = _paused_until(facts) - now
+    return left if left > 0 else None
+
+
+def _let_go(facts: ArrayFacts, record: Job) -> list[Effect]:
+    constraints = facts.constraints(record)
+    if not record.held:
+        return [Repin(job_id=record.job_id, constraints=constraints)]
+    nodes = tuple(n.name for slot in facts.serving for n in slot.unit.nodes)
+    go = PinAndRelease(
+        job_id=record.job_id,
+        constraints=constraints,
+        nodes=nodes,
+        text=say("Released", f"on {len(facts.serving)} slot(s), more as there is quota"),
+    )
+    fails = policy_of(facts).no_requeue is NoRequeuePolicy.FAIL
+    return [go] if record.requeue or fails else [AllowRequeue(job_id=record.job_id), go]
+
+
+def _give_up(facts: ArrayFacts, record: Job) -> Effect:
+    """The array's own id stands for all of it: its last task is named by number."""
+    text = say("RequeueLimit", f"task {record.array_task_id} was requeued {record.restart_count} times")
+    task = record.array_task_id if record.job_id == facts.unit.job_id else None
+    return Cancel(job_id=record.job_id, task=task, text=text)
+
+
+def _tally(facts: ArrayFacts) -> str:
+    waiting = [slot for slot in facts.kept if not slot.admitted]
+    said = f"{facts.running} task(s) run, {facts.left} wait; {len(facts.serving)} slot(s) serve"
+    if not waiting:
+        return said
+    words = waiting[0].admission.message or "no quota yet"
+    return f"{said}, {len(waiting)} wait for quota: {words}"
