@@ -66,6 +66,7 @@ class World:
     admitted: bool = False
     evicted: bool = False
     active: bool = True
+    priority: int = 0
     pods: dict[str, str] = field(default_factory=dict)
     """name -> Pending, Running, Succeeded, Failed or Terminating."""
     nodes: dict[str, str] = field(default_factory=dict)
@@ -73,6 +74,8 @@ class World:
     silent: set[str] = field(default_factory=set)
     """Pods whose slurmd will not register (again)."""
     held_by_other: bool = False
+    limited: bool = False
+    """A limit of its association keeps Slurm from starting it."""
     cancelled_by_us: bool = False
     completed: bool = False
     serial: int = 0
@@ -117,7 +120,7 @@ class World:
                 uid=self.workload_uid,
                 owner_references=(OwnerReference(uid=self.jobset.metadata.uid),),
             ),
-            spec=WorkloadSpec(queue_name="lq", active=self.active),
+            spec=WorkloadSpec(queue_name="lq", active=self.active, priority=self.priority),
             status=WorkloadStatus(conditions=tuple(conditions)),
         )
 
@@ -201,6 +204,9 @@ class World:
             return
         if not is_pinned(job.features, FEATURE):
             return
+        if self.limited:
+            self._job(reason="AssocGrpCpuLimit")
+            return
         idle = sorted(n for n, s in self.nodes.items() if s == "IDLE")
         if len(idle) < LAYOUT.nodes:
             return
@@ -229,7 +235,35 @@ class World:
             self.held_by_other = is_pinned(self.job.features, FEATURE)
             self._job(held=True, reason="JobHeldAdmin")
 
+    def scontrol_hold_running(self) -> None:
+        if self.job and "RUNNING" in self.job.states and not self.job.held:
+            self._job(held=True, reason="JobHeldUser")
+
+    def scontrol_uhold(self) -> None:
+        """Before capacity was asked for it cannot be told from the hold of the submission."""
+        if self.job and self.job.pending and self.job.held and self.jobset:
+            self.held_by_other = True
+            self._job(reason="JobHeldUser")
+
+    def depends(self) -> None:
+        if self.job and self.job.pending and self.job.held:
+            self._job(dependency="afterok:5(unfulfilled)")
+
+    def predecessor_ends(self) -> None:
+        if self.job:
+            self._job(dependency="")
+
+    def limit_is_reached(self) -> None:
+        self.limited = True
+
+    def limit_is_lifted(self) -> None:
+        self.limited = False
+        if self.job and self.job.reason == "AssocGrpCpuLimit":
+            self._job(reason="None")
+
     def scontrol_release(self) -> None:
+        if self.job and "RUNNING" in self.job.states and self.job.held:
+            self._job(held=False, reason="None")
         if self.job and self.job.pending and self.job.held and self.job.admin_comment:
             self.held_by_other = False
             self._job(held=False, reason="None")
@@ -259,22 +293,29 @@ class World:
             case fx.Rehold(constraints=constraints, text=text):
                 self._must_pend()
                 self._job(held=True, reason="JobHeldAdmin", admin_comment=text, features=constraints)
+            case fx.Unpin(constraints=constraints, text=text):
+                self._must_pend()
+                self._job(admin_comment=text, features=constraints)
             case fx.PinAndRelease():
                 self._release(effect)
             case fx.AllowRequeue():
                 self._job(requeue=True)
-            case fx.SetText(text=text):
-                self._job(admin_comment=text)
             case fx.Cancel():
                 self.cancelled_by_us = True
                 self._end("CANCELLED")
             case fx.NodesDown(nodes=nodes) | fx.NodesDrain(nodes=nodes) | fx.NodesDelete(nodes=nodes):
                 self._touch_nodes(effect, nodes)
             case _:
-                self._carry_out_kube(effect)
+                self._carry_out_small(effect)
 
-    def _carry_out_kube(self, effect: kube.KubeEffect) -> None:
+    def _carry_out_small(self, effect: fx.Effect) -> None:
         match effect:
+            case fx.SetText(text=text):
+                self._job(admin_comment=text)
+            case fx.Acknowledge(comment=comment):
+                self._job(comment=comment)
+            case fx.SetPriority(priority=priority):
+                self._set_priority(priority)
             case kube.Patch():
                 self._patch(effect)
             case kube.Delete():
@@ -292,6 +333,12 @@ class World:
         if set(self.nodes) - set(effect.nodes):
             raise Forbidden("released while old node records carry the job's feature")
         self._job(held=False, reason="None", features=effect.constraints, admin_comment=effect.text)
+
+    def _set_priority(self, priority: int) -> None:
+        assert self.job
+        if not priority or self.job.held:
+            raise Forbidden("a priority of 0 holds a job, and a held job has no other")
+        self._job(priority=priority)
 
     def _touch_nodes(self, effect: fx.Effect, nodes: tuple[str, ...]) -> None:
         if FOREIGN in nodes:
@@ -314,7 +361,8 @@ class World:
         if effect.ref.kind == "Workload":
             if effect.ref.uid != self.workload_uid:
                 raise Conflict("another Workload")
-            self.active = effect.patch["spec"]["active"]
+            self.active = effect.patch["spec"].get("active", self.active)
+            self.priority = effect.patch["spec"].get("priority", self.priority)
             if not self.active and self.admitted:
                 self.evicted = True
             return
@@ -331,6 +379,8 @@ class World:
         if self.jobset is not None:
             raise Forbidden("a second JobSet for one unit")
         assert self.job
+        if self.job.dependency:
+            raise Forbidden("asked for capacity of a job that Slurm would not start")
         self.serial += 1
         annotations = {naming.IDENTITY: identity(self.job), naming.SHAPE: "s"}
         self._jobset(annotations, suspend=True, uid=f"js-{self.serial}")
@@ -364,11 +414,11 @@ class World:
     def _requeue(self) -> None:
         assert self.job
         self._free_nodes()
+        self.held_by_other = self.job.held
         self._job(
             states=frozenset({"PENDING"}),
             nodes="",
-            held=False,
-            reason="BeginTime",
+            reason=self.job.reason if self.job.held else "BeginTime",
             restart_count=self.job.restart_count + 1,
             submit_time=self.job.submit_time + 50,
         )

@@ -37,17 +37,17 @@ def await_slurm(facts: Facts, now: float) -> Verdict:
     text = f"Slurm does not start it: {job.reason}"
     if not lasted(facts, State.WITHHELD, WITHHELD_GRACE, now):
         return verdict(reason="Withheld", text=text, after=WITHHELD_GRACE)
-    return _try_later(facts, now, reason=job.reason, text=text)
+    return _try_later(facts, now, reason="Withheld", why=job.reason, text=text)
 
 
-def _try_later(facts: Facts, now: float, *, reason: str, text: str) -> Verdict:
+def _try_later(facts: Facts, now: float, *, reason: str, why: str, text: str) -> Verdict:
     """Hold it again and give the quota back for a while; it did not run, so it counts as no requeue."""
     effects = (
         _rehold(facts, now, say(reason, text)),
         *_recount(facts),
         *delete_ghosts(facts),
         *forget_release(facts, requeues=facts.requeues),
-        *parking.park(facts, now, reason),
+        *parking.park(facts, now, why),
     )
     return verdict(*effects, reason=reason, text=text)
 
@@ -83,5 +83,5 @@ def await_start(facts: Facts, now: float) -> Verdict:
     policy = policy_of(facts)
     if lasted(facts, State.RELEASED, policy.start_timeout, now):
         text = f"Slurm did not start it for {policy.start_timeout:.0f} s: {job_of(facts).reason}"
-        return _try_later(facts, now, reason="StartTimeout", text=text)
+        return _try_later(facts, now, reason="StartTimeout", why="StartTimeout", text=text)
     return verdict(*record_release(facts), after=time_left(facts, State.RELEASED, policy.start_timeout, now))

@@ -24,8 +24,14 @@ HAPPENINGS = (
     World.pods_vanish,
     World.slurm_starts,
     World.scontrol_hold,
+    World.scontrol_hold_running,
+    World.scontrol_uhold,
     World.scontrol_release,
     World.scontrol_requeue,
+    World.depends,
+    World.predecessor_ends,
+    World.limit_is_reached,
+    World.limit_is_lifted,
     World.slurm_notices_lost_node,
 )
 PROGRESS = (
@@ -100,8 +106,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """A fair world and a living bridge end every story well."""
-        if self.world.held_by_other:
-            self.world.scontrol_release()
+        self.world.scontrol_release()
+        self.world.predecessor_ends()
+        self.world.limit_is_lifted()
         for _ in range(120):
             self.one_pass()
             self.now += self.wait

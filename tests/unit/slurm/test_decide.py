@@ -13,7 +13,19 @@ from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
 from k8s_bridge.core import naming
 from k8s_bridge.slurm.decide import TABLE, decide
-from k8s_bridge.slurm.effects import Cancel, NodesDown, PinAndRelease, Rehold, SetText, TakeHold
+from k8s_bridge.slurm.effects import (
+    Acknowledge,
+    Begin,
+    Cancel,
+    NodesDown,
+    PinAndRelease,
+    Recount,
+    Rehold,
+    SetPriority,
+    SetText,
+    TakeHold,
+)
+from k8s_bridge.slurm.eligibility import Availability, Surroundings
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State
 
@@ -283,8 +295,163 @@ def test_a_refused_job_says_the_option_and_asks_for_nothing():
     assert decision.effects[0].text == "k8s-bridge: Refused: --tmp: is not possible."
 
 
-def test_a_job_with_a_dependency_waits_without_quota():
-    assert verdict(change(World(), dependency="afterok:5"))[0] is State.INELIGIBLE
+def test_a_job_that_slurm_would_not_start_waits_without_quota_and_is_told_why():
+    state, decision = verdict(change(World(), dependency="afterok:5(unfulfilled)"))
+    assert (state, names(decision)) == (State.INELIGIBLE, ["SetText"])
+    assert decision.effects[0].text == "k8s-bridge: Dependency: waits for its dependency afterok:5"
+
+
+def test_a_begin_time_is_looked_at_again_when_it_has_come():
+    state, decision = verdict(change(World(), eligible_time=int(NOW) + 600))
+    assert (state, decision.reason, decision.after) == (State.INELIGIBLE, "BeginTime", 600)
+    assert verdict(change(World(), eligible_time=int(NOW)))[0] is State.HELD
+
+
+def test_capacity_goes_back_when_a_job_stops_being_eligible():
+    world = admitted()
+    change(world, eligible_time=int(NOW) + 600)
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.INELIGIBLE, ["Delete", "SetText"])
+
+
+def test_licenses_that_run_out_do_not_cost_a_place_in_the_queue():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    change(world, licenses="m:1")
+    none_free = Surroundings(available=Availability(licenses={"m": 0}))
+    assert verdict(world, surroundings=none_free)[0] is State.QUEUED
+    world.jobset = None
+    assert verdict(world, surroundings=none_free)[0] is State.INELIGIBLE
+
+
+def test_a_job_that_slurm_withholds_gives_its_quota_back_and_is_not_counted_as_requeued():
+    world = change(released(), reason="AssocGrpCpuLimit")
+    state, decision = verdict(world)
+    assert (state, decision.effects, decision.text) == (
+        State.WITHHELD,
+        (),
+        "Slurm does not start it: AssocGrpCpuLimit",
+    )
+    seen = Seen(state=State.WITHHELD, since=NOW - 5)
+    _, decision = verdict(world, seen=seen)
+    assert names(decision) == ["Rehold", "Patch", "Patch", "Patch"]
+    for effect in decision.effects:
+        world.carry_out(effect)
+    assert world.job.admin_comment == "k8s-bridge: Withheld: Slurm does not start it: AssocGrpCpuLimit"
+    assert (world.active, world.jobset.metadata.annotations.get(naming.REQUEUES, "0")) == (False, "0")
+    state, decision = verdict(world)
+    assert state is State.PARKED
+    assert "AssocGrpCpuLimit (attempt 1)" in decision.text
+
+
+def test_a_withheld_jobs_text_stays_until_it_is_held_again():
+    """The text tells whose a later hold is."""
+    world = change(released(), reason="AssocGrpCpuLimit")
+    seen = Seen(state=State.WITHHELD, since=NOW - 3)
+    assert names(verdict(world, seen=seen)[1]) == []
+    world.scontrol_hold()
+    assert verdict(world)[0] is State.HELD_BY_OTHER
+
+
+def test_slurm_counts_again_when_it_wants_more_nodes_than_it_said():
+    world = change(released(), reason="PartitionNodeLimit", node_count=3)
+    seen = Seen(state=State.WITHHELD, since=NOW - 5)
+    assert Recount(job_id=7, nodes=3) in verdict(world, seen=seen)[1].effects
+    change(world, node_count=2)
+    assert "Recount" not in names(verdict(world, seen=seen)[1])
+
+
+def test_the_delay_of_a_requeue_is_undone_and_a_users_own_begin_time_is_not():
+    world = change(released(), reason="BeginTime", restart_count=1, eligible_time=int(NOW) + 100)
+    world.workload_deleted()
+    (hold, *_) = verdict(world)[1].effects
+    assert (type(hold), hold.begin) == (Rehold, Begin.AT_ONCE)
+    change(world, eligible_time=int(NOW) + 9000)
+    assert verdict(world)[1].effects[0].begin is Begin.AS_IT_IS
+
+
+def test_a_hold_of_a_running_job_outlives_its_eviction():
+    world = running()
+    world.scontrol_hold_running()
+    assert verdict(world)[0] is State.RUNNING
+    world.kueue_evicts()
+    assert one_pass(world) == (State.EVICTED, ["NodesDown", "Unpin", "NodesDelete", "Patch"])
+    assert (world.job.reason, world.job.features) == ("JobHeldUser", "")
+    assert verdict(world)[0] is State.HELD_BY_OTHER
+    world.scontrol_release()
+    assert one_pass(world) == (State.HELD, ["TakeHold"])
+
+
+def test_a_waiting_job_can_be_held_by_uhold():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    world.scontrol_uhold()
+    state, decision = verdict(world)
+    assert (state, names(decision)) == (State.HELD_BY_OTHER, ["SetText"])
+    world.scontrol_release()
+    assert one_pass(world)[0] is State.HELD
+    assert verdict(world)[0] is State.QUEUED
+
+
+def steered(world: World, *, wanted: int | None, **fields) -> list[object]:
+    change(world, **fields)
+    policy = replace(PARTITION, priority_sync=True, class_priority=50)
+    return list(verdict(world, partition=policy, wanted_priority=wanted)[1].effects)
+
+
+def test_the_priority_that_an_owner_asks_for_is_applied_and_acknowledged():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    world.priority = 50
+    assert steered(world, wanted=None) == []
+    effects = steered(world, wanted=300, comment="run 7 wm:prio=500")
+    assert effects[0].patch == {"spec": {"priority": 300}}
+    assert effects[1].patch == {"metadata": {"annotations": {naming.PRIORITY: "300"}}}
+    assert effects[2] == Acknowledge(job_id=7, comment="run 7 wm:prio=500 wm:prio-applied=300")
+    for effect in effects:
+        world.carry_out(effect)
+    assert steered(world, wanted=300) == []
+
+
+def test_a_wish_that_is_taken_back_gives_the_priority_of_the_class_back():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    for effect in steered(world, wanted=300, comment="wm:prio=300"):
+        world.carry_out(effect)
+    for effect in steered(world, wanted=None, comment="wm:prio-applied=300"):
+        world.carry_out(effect)
+    assert (world.priority, world.job.comment) == (50, "")
+    assert naming.PRIORITY not in world.jobset.metadata.annotations
+
+
+def test_an_operators_priority_of_a_workload_is_left_alone():
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    world.priority = 7000
+    assert steered(world, wanted=None) == []
+
+
+def test_a_released_job_shows_its_workloads_priority_in_slurm_but_never_zero():
+    world = released()
+    world.priority = 300
+    assert steered(world, wanted=None, priority=1) == [SetPriority(job_id=7, priority=300)]
+    assert steered(world, wanted=None, priority=300) == []
+    world.priority = 0
+    assert steered(world, wanted=None, priority=1) == []
+    world.priority = 300
+    assert steered(world, wanted=None, priority=0) == [], "a running job that somebody holds"
+
+
+def test_priorities_are_nobodys_business_where_sync_is_off():
+    world = released()
+    world.priority = 300
+    change(world, comment="wm:prio=9 wm:prio-applied=9", priority=1)
+    assert verdict(world)[1].effects == ()
 
 
 def test_a_job_out_of_turn_makes_no_object():
