@@ -48,7 +48,7 @@ class ConfigMap(Object, frozen=True):
 
 
 class Credentials:
-    """What is needed to speak to slurmrestd. `refresh` first, then `endpoint` and `token`."""
+    """What is needed to speak to slurmrestd. `endpoint` first, then `run` beside whoever uses it."""
 
     NO_TOKEN: ClassVar[str] = "TokenMissing"  # noqa: S105  # a reason
 
@@ -58,15 +58,21 @@ class Credentials:
         self._kube = kube
         self._redactor = redactor
         self._secret = self._last = ""
+        self._certificates: tuple[str, ...] = ()
         self._stopping = False
         self._wake = asyncio.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="k8s-bridge-tls-")
 
     async def run(self, failed: Callable[[BridgeError], None]) -> None:
-        """Keep the token of a Secret fresh until `stop`; what goes wrong is told to `failed`."""
+        """Keep the token of a Secret fresh; what goes wrong is told to `failed`.
+
+        Returns after `stop`, or when certificates were renewed: a connection with the old ones must end.
+        """
         while not self._stopping:
             try:
                 await self.refresh()
+                if await self._read_certificates() != self._certificates:
+                    return
             except BridgeError as error:
                 failed(error)
             await wait(self._wake, seconds=REFRESH if self._secret else RETRY)
@@ -97,13 +103,13 @@ class Credentials:
     async def endpoint(self) -> SlurmEndpoint:
         """The endpoint, its certificate files in place."""
         spec = self._spec
-        cert, key = await self._client_certificate()
+        ca, cert, key = self._certificates = await self._read_certificates()
         return SlurmEndpoint(
             base_url=spec.slurm_rest_url.rstrip("/"),
             tls=Tls.INSECURE if spec.slurm_insecure_skip_tls_verify else Tls.VERIFY,
-            ca_file=await self._ca(spec.slurm_ca_ref) if spec.slurm_ca_ref else spec.slurm_ca_cert_file,
-            client_cert_file=cert,
-            client_key_file=key,
+            ca_file=self._file("ca.crt", ca),
+            client_cert_file=self._file("tls.crt", cert),
+            client_key_file=self._file("tls.key", key),
             user=spec.slurm_user,
             api_version="" if spec.slurm_api_version == "auto" else spec.slurm_api_version,
             timeout=spec.slurm_request_timeout.total_seconds(),
@@ -120,10 +126,16 @@ class Credentials:
         ref = self._spec.slurm_token_secret_ref
         return f"Secret {self._namespace}/{ref.name}" if ref else "(no slurmTokenFile or slurmTokenSecretRef)"
 
+    async def _read_certificates(self) -> tuple[str, str, str]:
+        """The CA bundle, our certificate and its key as text; "" for what the spec does not give."""
+        spec = self._spec
+        ca = await self._ca(spec.slurm_ca_ref) if spec.slurm_ca_ref else _read(spec.slurm_ca_cert_file)
+        return ca, *await self._client_certificate()
+
     async def _ca(self, ref: CertificateRef) -> str:
         of = f"{ref.kind.value} {self._namespace}/{ref.name}"
         if ref.kind is CertificateSource.SECRET:
-            return self._file("ca.crt", _text(await self._secret_data(ref.name), ref.key, of=of))
+            return _text(await self._secret_data(ref.name), ref.key, of=of)
         try:
             found = await self._kube.get(ConfigMap, name=ref.name, namespace=self._namespace)
         except Missing as error:
@@ -132,15 +144,14 @@ class Credentials:
             ) from error
         if ref.key not in found.data:
             raise Terminal(f"{of} has no key {ref.key}", reason="CAMissing")
-        return self._file("ca.crt", found.data[ref.key])
+        return found.data[ref.key]
 
     async def _client_certificate(self) -> tuple[str, str]:
         ref = self._spec.slurm_client_cert_ref
         if ref is None:
             return "", ""
         data, of = await self._secret_data(ref.name), f"Secret {self._namespace}/{ref.name}"
-        files = [self._file(key, _text(data, key, of=of)) for key in ("tls.crt", "tls.key")]
-        return files[0], files[1]
+        return _text(data, "tls.crt", of=of), _text(data, "tls.key", of=of)
 
     async def _secret_data(self, name: str) -> dict[str, str]:
         try:
@@ -152,10 +163,19 @@ class Credentials:
             raise Terminal(text, reason=self.NO_TOKEN) from error
 
     def _file(self, name: str, text: str) -> str:
+        if not text:
+            return ""
         path = Path(self._folder.name) / name
         path.touch(mode=0o600)
         path.write_text(text, encoding="utf-8")
         return str(path)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8") if path else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Terminal(f"slurmCACertFile {path}: {error}", reason="CAMissing") from error
 
 
 def _text(data: dict[str, str], key: str, *, of: str) -> str:
