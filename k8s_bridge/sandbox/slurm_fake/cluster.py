@@ -18,7 +18,7 @@ ROOT = "root"
 class Settings:
     """What slurm.conf would say; times in seconds. See versions.RELEASES for `release`; `name`: ClusterName.
 
-    `recovery`: after how long Slurm looks again at jobs with BadConstraints.
+    `recovery`: how often Slurm looks again at jobs with BadConstraints and at dependencies of held jobs.
     `away_answer`: how long slurmrestd tries before it says that slurmctld is away.
     """
 
@@ -81,7 +81,8 @@ class Cluster:
 
     def file(self, job: Job) -> None:
         """Put a row where its state belongs, and note that jobs have changed. Call after every change."""
-        looked_at = not job.held or job.reason is Reason.BAD_CONSTRAINTS
+        bad = job.reason is Reason.BAD_CONSTRAINTS
+        looked_at = not job.held or bad or bool(job.dependency.conditions)
         homes = {
             "waiting": job.state is State.PENDING and looked_at,
             "running": job.state is State.RUNNING,
@@ -111,6 +112,17 @@ class Cluster:
         """All rows of an array."""
         return (job for job in self.jobs.values() if job.array_id == array_id)
 
+    def ended_well(self, job_id: int) -> bool | None:
+        """Whether a job completed; None while it is not over. Of a purged one the best is assumed."""
+        job = self.jobs.get(job_id)
+        if job is None:
+            return True
+        return job.state is State.COMPLETED if job.over else None
+
+    def stands_for_others(self, job: Job) -> bool:
+        """Whether a row is that of an array of which tasks are not over: it is not purged."""
+        return job.array_id == job.job_id and any(not other.over for other in self.array(job.array_id))
+
     def nodes_touched(self) -> None:
         """Note that nodes have changed."""
         self.nodes_changed = int(self.now)
@@ -120,6 +132,11 @@ class Cluster:
     def has_cpus_for(self, job: Job) -> bool:
         """Whether all nodes together, whatever their state, have as many CPUs as the job asks for."""
         return sum(node.cpus for node in self.nodes.values()) >= job.demand.cpus
+
+    def able(self, job: Job) -> list[Node]:
+        """All nodes with the features that the job asks for, whatever their state."""
+        expression = job.record.get("features", "")
+        return [node for node in self.nodes.values() if features.matches(expression, node.features)]
 
     def known_features(self, expression: str) -> bool:
         """Whether every feature named is one that some node has now."""

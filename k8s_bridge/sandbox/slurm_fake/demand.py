@@ -38,12 +38,13 @@ class Demand:
 def read(record: Mapping[str, Any]) -> Demand:
     """The demand that a record's fields state; raises SlurmError for GRES that cannot be read."""
     nodes = number(record, "node_count") or 1
+    tasks_per_node = number(record, "tasks_per_node") or 0
     return Demand(
         min_nodes=nodes,
         max_nodes=number(record, "max_nodes") or 0,
-        tasks=number(record, "tasks") or nodes,
+        tasks=number(record, "tasks") or nodes * max(tasks_per_node, 1),
         cpus_per_task=number(record, "cpus_per_task") or 1,
-        tasks_per_node=number(record, "tasks_per_node") or 0,
+        tasks_per_node=tasks_per_node,
         memory_per_node=number(record, "memory_per_node") or 0,
         memory_per_cpu=number(record, "memory_per_cpu") or 0,
         per_node=asked(record.get("tres_per_node", "")),

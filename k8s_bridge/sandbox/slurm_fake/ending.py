@@ -46,11 +46,13 @@ def node_failed(cluster: Cluster, node: Node, *, reason: str) -> None:
 
 
 def requeue(cluster: Cluster, job: Job) -> None:
-    """Back to the queue, not held; it may start again when its credential has expired."""
+    """Back to the queue, held if it was; it may start again when its credential has expired."""
     now = int(cluster.now)
     leave_nodes(cluster, job)
     job.shares = ()
-    job.state, job.reason = State.PENDING, Reason.NONE
+    job.state = State.PENDING
+    if not job.held:
+        job.reason = Reason.NONE
     job.restarts += 1
     job.submit_time = now
     job.eligible_time = now + int(cluster.settings.cred_expire) + 1

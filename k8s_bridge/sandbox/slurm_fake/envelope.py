@@ -13,7 +13,7 @@ from k8s_bridge.sandbox.slurm_fake.versions import RELEASES, records
 
 Items = Sequence[Mapping[str, Any]]
 _CHUNK = 200
-_FIXED_STATUS = {Errno.JOB_ID: 404, Errno.AUTHENTICATION: 511, Errno.CONTROLLER_AWAY: 502}
+_FIXED_STATUS = {Errno.JOB_ID: 404, Errno.AUTHENTICATION: 511, Errno.CONTROLLER_AWAY: 502, Errno.REQUEST: 422}
 
 
 class Envelope:

@@ -23,9 +23,16 @@ class Errno(IntEnum):
     JOB_FINISHED = 2021
     NODE_STATE = 2028
     FEATURE = 2029
+    DEPENDENCY = 2038
     JOB_HELD = 2042
+    LICENSES = 2048
+    RESERVATION = 2053
     GRES = 2072
+    JOB_NOT_PENDING = 2073
+    ARRAY = 2081
+    JOB_OVER = 2084
     TRES = 2115
+    REQUEST = 9000
 
 
 _TEXTS = {
@@ -44,8 +51,15 @@ _TEXTS = {
     Errno.JOB_FINISHED: "Job/step already completing or completed",
     Errno.NODE_STATE: "Invalid node state specified",
     Errno.FEATURE: "Invalid feature specification",
+    Errno.DEPENDENCY: "Job dependency problem",
     Errno.JOB_HELD: "Job is in held state, pending scheduler release",
+    Errno.LICENSES: "Invalid license specification",
+    Errno.RESERVATION: "Requested reservation is invalid",
     Errno.GRES: "Invalid generic resource (gres) specification",
+    Errno.JOB_NOT_PENDING: "Job is no longer pending execution",
+    Errno.ARRAY: "Invalid job array specification",
+    Errno.JOB_OVER: "Job has already finished",
+    Errno.REQUEST: "Query empty or not RFC7320 compliant",
     Errno.TRES: "Invalid Trackable RESource (TRES) specification",
 }
 

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from k8s_bridge.sandbox.clock import Clock, SystemClock
-from k8s_bridge.sandbox.slurm_fake import ending, node_admin, nodes, restart, scheduler, submission
+from k8s_bridge.sandbox.slurm_fake import arrays, ending, node_admin, nodes, restart, scheduler, submission
 from k8s_bridge.sandbox.slurm_fake.api import Api
 from k8s_bridge.sandbox.slurm_fake.cluster import ROOT, Cluster, Settings
 from k8s_bridge.sandbox.slurm_fake.faults import FaultRule, Faults
@@ -24,7 +24,7 @@ from k8s_bridge.sandbox.slurm_fake.server import Server
 from k8s_bridge.sandbox.slurm_fake.versions import RELEASES, records
 
 _DAY = 86_400
-_METHODS = ["GET", "POST", "DELETE"]
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class FakeSlurm:
@@ -96,9 +96,24 @@ class FakeSlurm:
         )
         return job.job_id
 
-    def cancel(self, job_id: int, *, user: str = ROOT) -> None:
-        """What scancel does. Raises SlurmError."""
-        ending.cancel(self.cluster, job_id, user=user)
+    def cancel(self, job_id: int, *, user: str = ROOT, task: int | None = None) -> None:
+        """What scancel does, of an array with `task` to that one. Raises SlurmError."""
+        if task is None:
+            ending.cancel(self.cluster, job_id, user=user)
+        else:
+            arrays.cancel_task(self.cluster, job_id, task=task)
+
+    def hold(self, job_id: int) -> None:
+        """What root's `scontrol hold` does. Raises SlurmError."""
+        arrays.hold(self.cluster, job_id)
+
+    def release(self, job_id: int) -> None:
+        """What root's `scontrol release` does. Raises SlurmError."""
+        arrays.release(self.cluster, job_id)
+
+    def requeue(self, job_id: int, *, task: int | None = None) -> None:
+        """What root's `scontrol requeue` does. Raises SlurmError."""
+        arrays.requeue(self.cluster, job_id, task=task)
 
     def register_node(self, name: str, conf: str) -> Node:
         """A slurmd starts with `--conf` such as "CPUs=4 RealMemory=4000 Features=a Gres=gpu:4".

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 _WORD = re.compile(r"[&|()\[\]]|[^&|()\[\]\s]+")
+_ONE_OF = re.compile(r"\[([^\]]*)\]")
 _OPEN = "(["
 _CLOSE = ")]"
 
@@ -21,6 +22,16 @@ def matches(expression: str, features: Collection[str]) -> bool:
     As in Slurm, & and | bind alike, from left to right. Counts ("a*2") are not looked at.
     """
     return _expression(iter(_WORD.findall(expression)), features) if expression else True
+
+
+def alternatives(expression: str) -> tuple[str, ...]:
+    """The expressions of which one must hold for all nodes of a job: `[a|b]` means all a or all b."""
+    found = _ONE_OF.search(expression)
+    if found is None:
+        return (expression,)
+    return tuple(
+        expression[: found.start()] + one + expression[found.end() :] for one in found.group(1).split("|")
+    )
 
 
 def _expression(words: Iterator[str], features: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from k8s_bridge.sandbox.slurm_fake import ending, options, submission, updates
+from k8s_bridge.sandbox.slurm_fake import arrays, ending, options, submission, updates
 from k8s_bridge.sandbox.slurm_fake.call import Call
 from k8s_bridge.sandbox.slurm_fake.errors import Errno, SlurmError
 from k8s_bridge.sandbox.slurm_fake.faults import Fault
@@ -43,7 +43,7 @@ def states(call: Call, _name: str) -> Response:
 def one(call: Call, text: str) -> Response:
     """One job; for an array all of its rows."""
     own, _, task = text.partition("_")
-    if not own.isdecimal():
+    if not _is_id(own):
         return _bad_id(call)
     try:
         job = call.cluster.find(int(own))
@@ -73,7 +73,7 @@ def submit(call: Call, _name: str) -> Response:
 
 def update(call: Call, text: str) -> Response:
     """Change a job; what slurmrestd does not know is ignored with a warning."""
-    if not text.isdecimal():
+    if not _is_id(text):
         return _bad_id(call)
     try:
         updates.update(call.cluster, int(text), call.body, user=call.user, template=call.job_template.record)
@@ -84,8 +84,10 @@ def update(call: Call, text: str) -> Response:
 
 
 def cancel(call: Call, text: str) -> Response:
-    """Cancel a job. Always status 200: what went wrong stands in `status`."""
-    return _cancelled(call, [text])
+    """Cancel a job, or a task of an array. Always status 200: what went wrong stands in `status`."""
+    own, _, task = text.partition("_")
+    named = _is_id(own) and (not task or task.isdecimal())
+    return _cancelled(call, [text]) if named else _bad_id(call)
 
 
 def cancel_many(call: Call, _name: str) -> Response:
@@ -94,6 +96,8 @@ def cancel_many(call: Call, _name: str) -> Response:
 
 
 def _submitted(call: Call, description: Mapping[str, Any]) -> Job:
+    if not call.body.get("script"):
+        raise SlurmError(Errno.REQUEST)
     if not description.get("environment"):
         raise SlurmError(Errno.SCRIPT)
     script = options.read_script(call.body.get("script", ""))
@@ -107,14 +111,18 @@ def _cancelled(call: Call, texts: Iterable[str]) -> Response:
 
 
 def _cancel(call: Call, text: str) -> dict[str, Any] | None:
+    own, _, task = text.partition("_")
     try:
-        ending.cancel(call.cluster, int(text), user=call.user)
+        if task:
+            arrays.cancel_task(call.cluster, int(own), task=int(task))
+        else:
+            ending.cancel(call.cluster, int(own), user=call.user)
     except SlurmError as error:
-        known = int(text) in call.cluster.jobs
+        known = int(own) in call.cluster.jobs
         return {
             "error": {"string": str(error), "code": int(error.number), "message": str(error)},
             "step_id": text,
-            "job_id": number(int(text)) if known else {"set": False, "infinite": False, "number": 0},
+            "job_id": number(int(own)) if known else {"set": False, "infinite": False, "number": 0},
             "federation": {"sibling": ""},
         }
     return None
@@ -148,6 +156,10 @@ def _state_rows(job: Job, *, now: float) -> Iterator[str]:
         yield f'    {{"job_id": "{job.job_id}_{job.array_task}{tail}'
     else:
         yield f'    {{"job_id": "{job.job_id}{tail}'
+
+
+def _is_id(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
 
 
 def _bad_id(call: Call) -> Response:

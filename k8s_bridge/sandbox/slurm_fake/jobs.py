@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from k8s_bridge.sandbox.slurm_fake.demand import Demand
+from k8s_bridge.sandbox.slurm_fake.dependency import Dependency
 from k8s_bridge.sandbox.slurm_fake.nodes import Share
 
 
@@ -30,7 +31,10 @@ class Reason(StrEnum):
     HELD_ADMIN = "JobHeldAdmin"
     BAD_CONSTRAINTS = "BadConstraints"
     BEGIN_TIME = "BeginTime"
+    DEPENDENCY = "Dependency"
+    DEPENDENCY_HOPELESS = "DependencyNeverSatisfied"
     RESOURCES = "Resources"
+    NODES_AWAY = "ReqNodeNotAvail"
     PARTITION_CPUS = "PartitionConfig"
     PARTITION_NODES = "PartitionNodeLimit"
     NODE_DOWN = "NodeDown"
@@ -56,6 +60,7 @@ class Job:
     priority: int = 1
     reason: Reason = Reason.NONE
     description: str = ""
+    dependency: Dependency = field(default_factory=Dependency)
     submit_time: int = 0
     eligible_time: int = 0
     start_time: int = 0

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from k8s_bridge.sandbox.slurm_fake import node_admin
 from k8s_bridge.sandbox.slurm_fake.call import Call
-from k8s_bridge.sandbox.slurm_fake.errors import SlurmError
+from k8s_bridge.sandbox.slurm_fake.cluster import ROOT
+from k8s_bridge.sandbox.slurm_fake.errors import Errno, SlurmError
 from k8s_bridge.sandbox.slurm_fake.faults import Fault
 from k8s_bridge.sandbox.slurm_fake.nodes import Node
 from k8s_bridge.sandbox.slurm_fake.render import node_values, number
@@ -52,6 +53,7 @@ def update_many(call: Call, _name: str) -> Response:
 def delete(call: Call, name: str) -> Response:
     """Delete a node record."""
     try:
+        _check_rights(call)
         node_admin.delete(call.cluster, name)
     except SlurmError as error:
         return _refused(call, error, name=name, source="op_handler_node")
@@ -85,10 +87,16 @@ def _partitions(call: Call, names: Iterable[str]) -> Response:
 def _updated(call: Call, names: Iterable[str]) -> Response:
     for name in names:
         try:
+            _check_rights(call)
             node_admin.update(call.cluster, name, call.body)
         except SlurmError as error:
             return _refused(call, error, name=name, source="_update_node")
     return call.envelope.answer({}, warnings=node_admin.unknown_warnings(call.body))
+
+
+def _check_rights(call: Call) -> None:
+    if call.user != ROOT:
+        raise SlurmError(Errno.FOREIGN_JOB)
 
 
 def _refused(call: Call, error: SlurmError, *, name: str, source: str) -> Response:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from k8s_bridge.sandbox.slurm_fake.errors import Errno, SlurmError
+
 _RENAMED = {
     "constraints": "features",
     "core_specification": "core_spec",
@@ -42,8 +44,14 @@ _SHOWN = frozenset(
         "tres_per_node", "tres_per_socket", "tres_per_task", "wckey",
     }
 )  # fmt: skip
+_ASKED = {
+    "EXACT_TASK_COUNT_REQUESTED": ("tasks",),
+    "EXACT_MEMORY_REQUESTED": ("memory_per_node", "memory_per_cpu"),
+}
+_DEFAULTED = ("account", "partition", "qos", "wckey")
 _WRONG_LIST = "Expected OpenAPI type=array (Slurm type=list) but got OpenAPI type=string (Slurm type=string)"
 _LISTS = frozenset({"required_nodes", "excluded_nodes"})
+_ARRAY = re.compile(r"\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%\d+)?")
 _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)")
 _EXIT = re.compile(r"\bexit\s+(\d+)")
 _JSON_TYPES = {bool: "boolean", int: "64 bit integer", float: "floating point number", str: "string"}
@@ -53,7 +61,7 @@ Warnings = list[dict[str, str]]
 
 def record_fields(description: Mapping[str, Any], *, template: Mapping[str, Any]) -> dict[str, Any]:
     """The record fields that a description sets, in the shapes of `template`."""
-    fields = {}
+    fields: dict[str, Any] = {}
     for key, value in description.items():
         name = _RENAMED.get(key, key)
         if key in _LISTS:
@@ -61,8 +69,17 @@ def record_fields(description: Mapping[str, Any], *, template: Mapping[str, Any]
             if value:
                 fields[name] = ",".join(node_list(value))
         elif key in _SHOWN or key in _RENAMED:
-            fields[name] = shaped(value, template.get(name))
+            fields[name] = _spelled(name, shaped(value, template.get(name)))
+    if "memory_per_cpu" in fields:
+        fields.setdefault("memory_per_node", {"set": False, "infinite": False, "number": 0})
     return fields
+
+
+def flags(description: Mapping[str, Any]) -> list[str]:
+    """The job's flags that tell what was asked for and what was not."""
+    asked = [flag for flag, keys in _ASKED.items() if not description.keys().isdisjoint(keys)]
+    left = [f"USING_DEFAULT_{key.upper()}" for key in _DEFAULTED if not description.get(key)]
+    return [*asked, *left, "DEPENDENT", *([] if description.get("partition") else ["PARTITION_ASSIGNED"])]
 
 
 def unknown_warnings(description: Mapping[str, Any], *, at: str = "#") -> Warnings:
@@ -112,6 +129,8 @@ def read_script(text: str) -> Script:
 
 def array_tasks(text: str) -> tuple[list[int], int]:
     """The task numbers of `--array`, and the limit after %, 0 for none."""
+    if not _ARRAY.fullmatch(text):
+        raise SlurmError(Errno.ARRAY)
     ranges, _, limit = text.partition("%")
     tasks: list[int] = []
     for item in ranges.split(","):
@@ -119,6 +138,12 @@ def array_tasks(text: str) -> tuple[list[int], int]:
         first, _, last = span.partition("-")
         tasks += range(int(first), int(last or first) + 1, int(step or 1))
     return tasks, int(limit or 0)
+
+
+def _spelled(name: str, value: Any) -> Any:
+    """GRES as slurmctld writes them back."""
+    gres = isinstance(value, str) and "tres" in name
+    return re.sub(r"\bgres:", "gres/", value) if gres else value
 
 
 def _ignored(key: str, value: Any, *, at: str) -> dict[str, str]:

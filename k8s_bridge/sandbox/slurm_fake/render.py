@@ -35,8 +35,14 @@ def job_values(job: Job, *, now: float) -> dict[str, Any]:
         "cpus": number(job.demand.cpus),
         "node_count": number(job.demand.min_nodes),
         "tasks": number(job.demand.tasks),
-        "tres_req_str": _tres(job),
+        "dependency": str(job.dependency),
+        "minimum_cpus_per_node": number(_cpus_per_node(job)),
+        "tres_req_str": _tres(job, memory=_asked_memory(job)),
     }
+    if job.held and "max_nodes" not in job.record and "cpus_per_task" not in job.record:
+        values["max_nodes"] = number(job.demand.min_nodes)
+    if job.eligible_time > now:
+        values |= _begin(job)
     if job.array_id:
         values |= _array(job)
     if job.start_time:
@@ -104,17 +110,30 @@ def ranges(tasks: Sequence[int]) -> str:
     return ",".join("-".join(map(str, span)) for span in spans)
 
 
-def _started(job: Job) -> dict[str, Any]:
+def _begin(job: Job) -> dict[str, Any]:
+    return {"start_time": number(job.eligible_time), "end_time": number(_end(job, job.eligible_time))}
+
+
+def _end(job: Job, start: int) -> int:
+    """When its time is over; a year when it has no limit."""
     limit = job.record.get("time_limit", {}).get("number", 0)
-    expected = job.start_time + (limit or 525_600) * 60
+    return start + (limit or 525_600) * 60
+
+
+def _cpus_per_node(job: Job) -> int:
+    asked = job.record.get("minimum_cpus_per_node", {}).get("number", 1)
+    return int(max(asked, job.demand.cpus_per_task * max(job.demand.tasks_per_node, 1)))
+
+
+def _started(job: Job) -> dict[str, Any]:
     return {
         "start_time": number(job.start_time),
-        "end_time": number(job.end_time or expected),
+        "end_time": number(job.end_time or _end(job, job.start_time)),
         "nodes": hostlist(job.nodes),
         "batch_host": job.nodes[0] if job.nodes else "",
         "failed_node": job.failed_node,
         "job_resources": _resources(job.shares) if job.shares else None,
-        "tres_alloc_str": _tres(job),
+        "tres_alloc_str": _tres(job, memory=sum(share.memory for share in job.shares)),
         "exit_code": _exit(job),
     }
 
@@ -157,10 +176,16 @@ def _resources(shares: Sequence[Share]) -> dict[str, Any]:
     }
 
 
-def _tres(job: Job) -> str:
+def _asked_memory(job: Job) -> int:
     needs = job.demand
-    memory = needs.memory_per_node * needs.min_nodes or needs.memory_per_cpu * needs.cpus
-    return f"cpu={needs.cpus},mem={memory}M,node={needs.min_nodes},billing={needs.cpus}"
+    return needs.memory_per_node * needs.min_nodes or needs.memory_per_cpu * needs.cpus
+
+
+def _tres(job: Job, *, memory: int) -> str:
+    needs = job.demand
+    nodes = len(job.shares) or needs.min_nodes
+    listed = {"cpu": needs.cpus, "mem": f"{memory}M" if memory else 0, "node": nodes, "billing": needs.cpus}
+    return ",".join(f"{name}={amount}" for name, amount in listed.items() if amount)
 
 
 def _used(node: Node) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from k8s_bridge.sandbox.slurm_fake import demand, ending, features, node_admin
+from k8s_bridge.sandbox.slurm_fake import demand, dependency, ending, features, node_admin
 from k8s_bridge.sandbox.slurm_fake.cluster import Cluster
 from k8s_bridge.sandbox.slurm_fake.demand import place
 from k8s_bridge.sandbox.slurm_fake.jobs import Job, Reason, State
@@ -27,7 +27,7 @@ def tick(cluster: Cluster) -> None:
         if 0.0 < job.completing_until <= cluster.now:
             job.completing_until = 0.0
             cluster.file(job)
-        if job.end_time < oldest:
+        if job.end_time < oldest and not cluster.stands_for_others(job):
             cluster.forget(job)
 
 
@@ -64,6 +64,11 @@ def _notice_silence(cluster: Cluster, node: Node) -> None:
 
 
 def _consider(cluster: Cluster, job: Job) -> None:
+    if job.dependency.conditions and (reason := _waits_for_others(cluster, job)):
+        _wait(cluster, job, reason)
+        return
+    if job.held and job.reason is not Reason.BAD_CONSTRAINTS:
+        return
     if job.eligible_time > cluster.now:
         _wait(cluster, job, Reason.BEGIN_TIME)
         return
@@ -72,16 +77,30 @@ def _consider(cluster: Cluster, job: Job) -> None:
     if job.reason is Reason.BAD_CONSTRAINTS:
         _recover(cluster, job)
         return
-    able = _able(cluster, job)
+    able = cluster.able(job)
     if reason := _hopeless(cluster, job, able):
         _wait(cluster, job, reason)
     else:
         _try(cluster, job, able)
 
 
-def _able(cluster: Cluster, job: Job) -> list[Node]:
-    expression = job.record.get("features", "")
-    return [node for node in cluster.nodes.values() if features.matches(expression, node.features)]
+def _waits_for_others(cluster: Cluster, job: Job) -> Reason | None:
+    """Why a job with a dependency waits; None when its dependency is met.
+
+    Of held jobs slurmctld looks at it only now and then. One that can never be met makes any hold an
+    administrator's.
+    """
+    if job.held and cluster.now < job.recover_at:
+        return job.reason
+    before, job.dependency = job.dependency, dependency.looked_at(job.dependency, ending=cluster.ended_well)
+    if job.dependency != before:
+        cluster.file(job)
+    if job.held:
+        job.recover_at = cluster.now + cluster.settings.recovery
+        return Reason.HELD_ADMIN if job.dependency.hopeless else job.reason
+    if job.dependency.hopeless:
+        return Reason.DEPENDENCY_HOPELESS
+    return Reason.DEPENDENCY if job.dependency.conditions else None
 
 
 def _hopeless(cluster: Cluster, job: Job, able: list[Node]) -> Reason | None:
@@ -100,7 +119,7 @@ def _recover(cluster: Cluster, job: Job) -> None:
     if cluster.now < job.recover_at:
         return
     job.recover_at = cluster.now + cluster.settings.recovery
-    if place(job.demand, [replace(node, shares={}) for node in _able(cluster, job)]):
+    if place(job.demand, [replace(node, shares={}) for node in cluster.able(job)]):
         job.priority = 1
         _wait(cluster, job, Reason.NONE)
 
@@ -114,7 +133,8 @@ def _try(cluster: Cluster, job: Job, able: list[Node]) -> None:
         _start(cluster, row, shares)
         if last_task:
             return
-    _wait(cluster, job, Reason.RESOURCES)
+    away = all(node.down or node.drain for node in able)
+    _wait(cluster, job, Reason.NODES_AWAY if away else Reason.RESOURCES)
 
 
 def _placement(cluster: Cluster, job: Job, able: list[Node]) -> tuple[Share, ...] | None:
@@ -128,7 +148,16 @@ def _placement(cluster: Cluster, job: Job, able: list[Node]) -> tuple[Share, ...
     wanted = [node for node in usable if node.name in pinned]
     if pinned & cluster.nodes.keys() and len(wanted) < len(pinned & cluster.nodes.keys()):
         return None
-    return place(job.demand, wanted or usable)
+    return _place_alike(job, wanted or usable)
+
+
+def _place_alike(job: Job, nodes: list[Node]) -> tuple[Share, ...] | None:
+    """Of a constraint in brackets all nodes of the job have the same alternative."""
+    for expression in features.alternatives(job.record.get("features", "")):
+        alike = [node for node in nodes if features.matches(expression, node.features)]
+        if found := place(job.demand, alike):
+            return found
+    return None
 
 
 def _start(cluster: Cluster, job: Job, shares: tuple[Share, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.slurmrestd.world import SMALL, World
+from conformance.slurmrestd.world import SMALL, World, number
 
 
 async def test_our_hold_cannot_be_released_by_the_owner(world: World) -> None:
@@ -62,3 +62,9 @@ async def test_released_with_too_few_nodes_of_its_own_a_job_is_held_by_slurm(wor
     await world.pin_and_release(job_id, "nodes-for-1")
     job = await world.job_waits_for(job_id, "BadConstraints")
     assert job["hold"] is True
+
+
+async def test_an_owner_cannot_raise_a_priority(world: World) -> None:
+    await world.add_node("w-1", "CPUs=1")
+    job_id = await world.submit(user="nobody", hold=False)
+    assert await world.update(job_id, user="nobody", priority=number(99_999)) == (500, [2002])

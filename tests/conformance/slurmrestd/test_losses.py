@@ -77,3 +77,13 @@ async def test_restart_keeps_everything_a_clean_one_nothing(world: World) -> Non
     assert (await world.node("w-1"))["features"] == ["nodes-for-1"]
     await world.restart(clean=True)
     assert ((await world.get("jobs/"))["jobs"], (await world.get("nodes/"))["nodes"]) == ([], [])
+
+
+async def test_a_hold_outlives_a_requeue(world: World) -> None:
+    await world.add_node("w-1", SMALL)
+    job_id = await world.submit(hold=False)
+    await world.job_becomes(job_id, "RUNNING")
+    assert await world.update(job_id, hold=True, admin_comment="ours") == (200, [])
+    await world.post("node/w-1", {"state": ["DOWN"], "reason": "pod lost"})
+    job = await world.job_becomes(job_id, "PENDING")
+    assert (job["hold"], job["state_reason"], job["admin_comment"]) == (True, "JobHeldAdmin", "ours")

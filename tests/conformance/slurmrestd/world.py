@@ -16,6 +16,11 @@ V = "/slurm/v0.0.42"
 SMALL = "CPUs=4 RealMemory=4000 Features=nodes-for-1"
 
 
+def number(value: int) -> dict[str, Any]:
+    """A number that is set, as slurmrestd wraps it."""
+    return {"set": True, "infinite": False, "number": value}
+
+
 class World:
     """What the tests may do to a Slurm, whichever it is."""
 

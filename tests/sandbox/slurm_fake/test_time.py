@@ -101,11 +101,13 @@ async def test_finished_jobs_are_purged_and_held_ones_never(timed: Timed) -> Non
 
 
 async def test_nothing_happens_while_slurmctld_is_away_and_slurmds_keep_trying(timed: Timed) -> None:
-    job_id = timed.fake.submit(hold=False)
+    job_id = timed.fake.submit()
     timed.fake.stop_controller()
     timed.fake.register_node("w-1", "CPUs=1")
     timed.after(5)
     assert (timed.states(job_id), dict(timed.fake.nodes)) == (["PENDING"], {})
+    timed.fake.jobs[job_id].priority = 1
+    timed.fake.cluster.file(timed.fake.jobs[job_id])
     timed.fake.start_controller()
     timed.after(0.5)
     assert timed.states(job_id) == ["RUNNING"]
