@@ -137,6 +137,9 @@ def _with_key(secret: Json, key: bytes) -> Json:
 
 def _clear() -> None:
     """Remove what an earlier world left, and make the namespace anew."""
+    for mixing in kubectl("-n", NAMESPACE, "get", "workloadmixings", "--output=name").split():
+        # Its bridge is gone, and nobody else takes its finalizer off.
+        kubectl("-n", NAMESPACE, "patch", mixing, "--type=merge", '--patch={"metadata":{"finalizers":null}}')
     kubectl("delete", "namespace", NAMESPACE, ray_cluster.NAMESPACE, "--ignore-not-found", "--timeout=60s")
     kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OLD), "--all", "--timeout=30s")
     kubectl("create", "namespace", NAMESPACE)
