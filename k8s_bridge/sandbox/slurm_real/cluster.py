@@ -24,6 +24,7 @@ from k8s_bridge.sandbox.slurm_real.world import INSIDE, World
 
 _REST_TIMEOUT = 20.0
 _DAY = 86_400
+_LOOPBACK = "127.0.0.1"
 
 
 class RealSlurm:
@@ -42,10 +43,10 @@ class RealSlurm:
         self.world = World(directory, root=release.root)
         self.token_file = directory / "token"
         self._bridge = None if release.shares_address else Bridge(directory)
-        self._rest_port = free_port()
+        self._rest = f"{address or _LOOPBACK}:{free_port()}"
         self._conf = Conf(
             inside=INSIDE,
-            address=address or (self._bridge.address if self._bridge else "127.0.0.1"),
+            address=address or (self._bridge.address if self._bridge else _LOOPBACK),
             controller_port=free_port(),
             slurmd_port=free_port(),
             partitions=partitions,
@@ -66,8 +67,8 @@ class RealSlurm:
     ) -> RealSlurm:
         """A new, empty cluster in `directory`; what an earlier run left running there is ended first.
 
-        Lines of `extra_conf` replace ours in slurm.conf. `address` is where slurmctld listens when slurmds
-        are elsewhere. Raises RuntimeError when it does not come up.
+        Lines of `extra_conf` replace ours in slurm.conf. `address` is where slurmctld and slurmrestd listen
+        when slurmds and bridges are elsewhere. Raises RuntimeError when it does not come up.
         """
         chosen = releases.RELEASES[release]
         await asyncio.to_thread(releases.prepare, chosen)
@@ -82,8 +83,8 @@ class RealSlurm:
 
     @property
     def rest_url(self) -> str:
-        """Base URL of slurmrestd, on loopback."""
-        return f"http://127.0.0.1:{self._rest_port}"
+        """Base URL of slurmrestd."""
+        return f"http://{self._rest}"
 
     @property
     def token(self) -> str:
@@ -157,7 +158,7 @@ class RealSlurm:
     async def restart_rest(self) -> None:
         """Stop slurmrestd and start it again at the same URL."""
         await self._daemons.stop("slurmrestd")
-        self._daemons.start_rest(port=self._rest_port)
+        self._daemons.start_rest(listen=self._rest)
         await self._daemons.until(self._answers)
 
     async def stop(self) -> None:
@@ -178,7 +179,7 @@ class RealSlurm:
         files.write(self.world.directory, conf=self._conf, release=self.release)
         files.write_secret(self.token_file, data=self.mint("root").encode())
         await self._daemons.start_munged()
-        self._daemons.start_rest(port=self._rest_port)
+        self._daemons.start_rest(listen=self._rest)
         await self.start_controller()
 
     async def _answers(self) -> bool:

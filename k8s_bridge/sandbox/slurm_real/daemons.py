@@ -39,10 +39,10 @@ class Daemons:
         """Start slurmctld; it answers a moment later."""
         self._start("slurmctld", "slurmctld", "-D", *options)
 
-    def start_rest(self, *, port: int) -> None:
-        """Start slurmrestd on loopback; it answers a moment later."""
+    def start_rest(self, *, listen: str) -> None:
+        """Start slurmrestd at `host:port`; it answers a moment later."""
         command = ("slurmrestd", "-s", self._release.rest_plugin, "-a", "rest_auth/jwt")
-        self._start("slurmrestd", *_REST_IDENTITY, *_REST_ENVIRONMENT, *command, f"127.0.0.1:{port}")
+        self._start("slurmrestd", *_REST_IDENTITY, *_REST_ENVIRONMENT, *command, listen)
 
     def spawn(self, name: str, *, argv: Sequence[str]) -> Process:
         """Start any program as a part of this cluster."""
