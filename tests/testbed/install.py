@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from testbed import images, programs
 from testbed.control import kubectl
@@ -12,7 +14,7 @@ from testbed.shell import inside, run, until
 
 _GPUS = '{"status": {"capacity": {"nvidia.com/gpu": "8"}}}'
 _NAMESPACES = ("kube-system", "jobset-system", "kuberay-system", "kueue-system")
-_ALONE = {
+_ON_SYSTEM = {
     "nodeSelector": {"kubernetes.io/hostname": node_name(SYSTEM)},
     "tolerations": [{"operator": "Exists"}],
 }
@@ -21,14 +23,16 @@ _ALONE = {
 def install() -> None:
     """Install all; returns when all of it is ready. Kueue comes last: it looks for the others' kinds."""
     kubectl("create", "-f", PROJECT / "api/crds/workloadmixings.yaml", "-f", HERE / "manifests/dns.yaml")
-    _helm("jobset", "", "controller")
-    _kuberay()
+    with ThreadPoolExecutor() as at_once:
+        parts = at_once.submit(_helm, "jobset", "", "controller"), at_once.submit(_kuberay)
+    for part in parts:
+        part.result()
     _helm("kueue", "controllerManager.manager.", "controllerManager")
-    until("all nodes are ready", wait_for_nodes, seconds=90)
+    until("all nodes are ready", wait_for_nodes, seconds=180)
     for node in WORKERS:
         kubectl("patch", "node", node_name(node), "--subresource=status", "--type=merge", "-p", _GPUS)
     for namespace in _NAMESPACES:
-        until(f"{namespace} is ready", lambda namespace=namespace: _available(namespace), seconds=120)
+        until(f"{namespace} is ready", lambda namespace=namespace: _available(namespace), seconds=300)
 
 
 def _helm(name: str, prefix: str, pod: str) -> None:
@@ -49,29 +53,34 @@ def _helm(name: str, prefix: str, pod: str) -> None:
 
 
 def _kuberay() -> None:
-    """KubeRay by its own manifests, in our image and place. Within their 0.1 CPU it would crawl."""
-    manifests = (
-        programs.source("github.com/ray-project/kuberay/ray-operator", module="kuberay") / "config/default"
-    )
+    """KubeRay by its own manifests, in our image and place."""
+    package = "github.com/ray-project/kuberay/ray-operator"
+    manifests, overlay = programs.source(package, module="kuberay") / "config", RUN / "kuberay"
+    overlay.mkdir()
+    parts = [os.path.relpath(manifests / part, overlay) for part in ("rbac", "manager")]
+    (overlay / "kustomization.yaml").write_text(json.dumps(_overlay(parts)))
+    # Its kinds are megabytes of text: kustomize would chew on them for seconds.
+    kubectl("create", "-f", manifests / "crd/bases")
+    kubectl("create", "namespace", "kuberay-system")
+    kubectl("create", "-k", overlay)
+
+
+def _overlay(parts: list[str]) -> dict[str, Any]:
+    """What is ours in it. Within its own limit of 0.1 CPU the operator would crawl."""
     name, _, tag = images.controller("kuberay").name.partition(":")
-    pod = _ALONE | {"containers": [{"name": "kuberay-operator", "resources": {"$patch": "replace"}}]}
+    container = {"name": "kuberay-operator", "resources": {"$patch": "replace"}}
     patch = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "kuberay-operator"},
-        "spec": {"template": {"spec": pod}},
+        "spec": {"template": {"spec": _ON_SYSTEM | {"containers": [container]}}},
     }
-    overlay = {
+    return {
         "namespace": "kuberay-system",
-        "resources": [os.path.relpath(manifests, RUN / "kuberay")],
-        "images": [{"name": "quay.io/kuberay/operator", "newName": name, "newTag": tag}],
-        "patches": [{"patch": json.dumps(patch)}],
+        "resources": parts,
+        "images": [{"name": "kuberay/operator", "newName": name, "newTag": tag}],
+        "patches": [{"target": {"kind": "Deployment"}, "patch": json.dumps(patch)}],
     }
-    (RUN / "kuberay").mkdir()
-    (RUN / "kuberay/kustomization.yaml").write_text(json.dumps(overlay))
-    kubectl("create", "namespace", "kuberay-system")
-    # Its kinds are too large for the annotation of a plain apply.
-    kubectl("apply", "--server-side", "-k", RUN / "kuberay")
 
 
 def wait_for_nodes() -> None:

@@ -30,7 +30,8 @@ from testbed.shell import daemon, run
 _CGROUPS = Path("/sys/fs/cgroup")
 _CPUS = 16
 """More than the machine has, so that requests of the scenarios fit; nothing enforces that they are used."""
-_ALONE = {"key": "testbed", "value": "system", "effect": "NoSchedule"}
+ALONE = {"key": "testbed", "value": "system", "effect": "NoSchedule"}
+"""The taint of the node where nobody but Kueue and JobSet runs."""
 _BOOT = HERE / "node-boot.sh"
 
 
@@ -65,17 +66,10 @@ def folder(number: int) -> Path:
 
 def import_image(number: int, archive: Path, *, name: str) -> None:
     """Give a running node one more image, unless it has it: each 100 MB take some seconds."""
-    images = (
-        "nsenter",
-        f"--target={first_process(number)}",
-        "--mount",
-        "ctr",
-        "--namespace",
-        "k8s.io",
-        "images",
-    )
-    if not run(*images, "list", "--quiet", f"name=={name}"):
-        run(*images, "import", archive)
+    inside = ("nsenter", f"--target={first_process(number)}", "--mount")
+    images_of = (*inside, "ctr", "--namespace=k8s.io", "images")
+    if not run(*images_of, "list", "--quiet", f"name=={name}"):
+        run(*images_of, "import", archive)
 
 
 def first_process(number: int) -> int:
@@ -151,7 +145,7 @@ def _kubelet(number: int) -> dict[str, Any]:
         "syncFrequency": "5s",
         "nodeStatusUpdateFrequency": "3s",
         "podLogsDir": str(folder(number) / "pods"),
-        "registerWithTaints": [_ALONE] if number == SYSTEM else [],
+        "registerWithTaints": [ALONE] if number == SYSTEM else [],
         "volumePluginDir": str(folder(number) / "plugins"),
         "healthzPort": 0,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import tarfile
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.locks import lock
 from testbed.places import CACHE
 from testbed.shell import say
 
@@ -65,28 +66,38 @@ def file(path: Path, *, at: str) -> Layer:
 
 def archive(image: Image) -> Path:
     """The image's archive in the cache, for `ctr images import`; made when it is missing."""
-    short = image.name.rpartition("/")[2].partition(":")[0]
-    path = _PLACE / f"{short}-{hashlib.sha256(_identity(image)).hexdigest()[:16]}.tar"
+    path = place(image)
     if not path.exists():
-        say(f"making the image {image.name}")
-        _write(path, image)
+        with lock(path.stem):
+            _make(path, image)
     return path
+
+
+def place(image: Image) -> Path:
+    """Where the image's archive is, or will be."""
+    short = image.name.rpartition("/")[2].partition(":")[0]
+    return _PLACE / f"{short}-{hashlib.sha256(_identity(image)).hexdigest()[:16]}.tar"
 
 
 def _identity(image: Image) -> bytes:
     return _json([image.name, *image.entry, image.user, image.source])
 
 
-def _write(archive: Path, image: Image) -> None:
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=archive.parent) as place:
-        layer, whole = Path(place) / "layer.tar", Path(place) / "archive.tar"
-        with tarfile.open(layer, "w", format=tarfile.PAX_FORMAT) as tar:
-            image.layer(tar)
-        with layer.open("rb") as data:
-            digest = f"sha256:{hashlib.file_digest(data, 'sha256').hexdigest()}"
-        _pack(whole, layer, digest=digest, image=image)
-        whole.rename(archive)
+def _make(archive: Path, image: Image) -> None:
+    if archive.exists():
+        return
+    say(f"making the image {image.name}")
+    folder = archive.with_suffix(".partial")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    layer, whole = folder / "layer.tar", folder / "archive.tar"
+    with tarfile.open(layer, "w", format=tarfile.PAX_FORMAT) as tar:
+        image.layer(tar)
+    with layer.open("rb") as data:
+        digest = f"sha256:{hashlib.file_digest(data, 'sha256').hexdigest()}"
+    _pack(whole, layer, digest=digest, image=image)
+    whole.rename(archive)
+    shutil.rmtree(folder)
 
 
 def _kept(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tarfile
-import tempfile
 from pathlib import Path
 
 from k8s_bridge.sandbox.slurm_real.rootfs import bootstrap
@@ -36,18 +35,20 @@ def archive() -> Path:
 
 
 def _layer(tar: tarfile.TarFile) -> None:
-    with tempfile.TemporaryDirectory(dir=CACHE) as place:
-        root = Path(place) / "root"
-        bootstrap(root, suite=_SUITE, packages=_DEBIAN)
-        _install(root)
-        oci.tree(root)(tar)
+    root = CACHE / "ray"
+    shutil.rmtree(root, ignore_errors=True)
+    say("making a root folder for Ray")
+    bootstrap(root, suite=_SUITE, packages=_DEBIAN)
+    say("installing Ray into it")
+    _install(root)
+    oci.tree(root)(tar)
+    shutil.rmtree(root)
 
 
 def _install(root: Path) -> None:
     uv = shutil.which("uv") or PROJECT / ".tools/bin/uv"
     if not Path(uv).exists():
         raise Failed("no uv here, which installs Ray into its image: make .tools/bin/uv")
-    say("installing Ray into its root folder")
     target = ("--target", root / _PACKAGES, "--only-binary", ":all:")
     platform = ("--python-version", _PYTHON, "--python-platform", "x86_64-manylinux_2_28")
     run(uv, "pip", "install", "--quiet", *target, *platform, "--require-hashes", "--requirement", _LOCK)

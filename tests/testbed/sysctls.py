@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from testbed.locks import lock
 from testbed.places import CACHE, RUN
 
 _NAMES = (
@@ -21,14 +22,16 @@ _ROOT = Path("/proc/sys")
 
 def keep() -> None:
     """Note the values of now, unless another testbed has changed them already."""
-    if not _KEPT.exists():
-        _KEPT.write_text(json.dumps({name: (_ROOT / name).read_text() for name in _NAMES}))
+    with lock("sysctls"):
+        if not _KEPT.exists():
+            _KEPT.write_text(json.dumps({name: (_ROOT / name).read_text() for name in _NAMES}))
 
 
 def restore() -> None:
     """Put back what `keep` noted, unless another testbed still needs what its kubelets have set."""
-    others = [place for place in RUN.parent.glob("*") if place != RUN]
-    if _KEPT.exists() and not others:
-        for name, value in json.loads(_KEPT.read_text()).items():
-            (_ROOT / name).write_text(value)
-        _KEPT.unlink()
+    with lock("sysctls"):
+        others = [place for place in RUN.parent.glob("*") if place != RUN]
+        if _KEPT.exists() and not others:
+            for name, value in json.loads(_KEPT.read_text()).items():
+                (_ROOT / name).write_text(value)
+            _KEPT.unlink()
