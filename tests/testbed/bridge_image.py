@@ -8,30 +8,40 @@ import shutil
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 from testbed import node, oci
 from testbed.locks import lock
 from testbed.oci import Image
 from testbed.places import CACHE, PROJECT, WORKERS
-from testbed.shell import run, say
+from testbed.shell import Failed, run, say
 
 REPOSITORY = "testbed.local/k8s-bridge"
 _BASE = ("pyproject.toml", "uv.lock", "image")
+_KEPT = 2 * 24 * 3600.0
 _PROJECT = ("Dockerfile", "api", "k8s_bridge")
 
 
-def load() -> str:
-    """Have the image of this very source on all nodes for teams; its tag."""
+def build() -> None:
+    """Make its archive when there is none of this very source; what was made days ago goes."""
     with lock("bridge-image"):
-        made = image()
-        archive = oci.archive(made)
-        for other in archive.parent.glob("k8s-bridge-*.tar"):
-            if other != archive:
-                other.unlink()
-        for number in WORKERS:
-            inside = ("nsenter", f"--target={node.first_process(number)}", "--mount")
-            run(*inside, "ctr", "--namespace=k8s.io", "images", "import", archive)
+        archive = oci.archive(image())
+        archive.touch()
+        for old in (*archive.parent.glob("k8s-bridge-*.tar"), *CACHE.glob("bridge-base-*")):
+            if time.time() - old.stat().st_mtime > _KEPT:
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+
+
+def load() -> str:
+    """Have it on all nodes for teams; its tag. Raises Failed when the source has changed since `build`."""
+    made = image()
+    archive = oci.place(made)
+    if not archive.exists():
+        raise Failed("the bridge's source is not what its image was made from: make testbed")
+    for number in WORKERS:
+        inside = ("nsenter", f"--target={node.first_process(number)}", "--mount")
+        run(*inside, "ctr", "--namespace=k8s.io", "images", "import", archive)
     return made.name.rpartition(":")[2]
 
 
@@ -72,6 +82,7 @@ def _base() -> Path:
         say("making the lower part of the bridge's image")
         _step("base", base.with_suffix(".partial"))
         base.with_suffix(".partial").rename(base)
+    base.touch()
     return base
 
 

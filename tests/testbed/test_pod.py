@@ -1,0 +1,171 @@
+"""The bridge as the chart installs it: two pods of its own image, where Pod Security is restricted."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from support.e2e.keeper import quiet
+from support.e2e.life import running
+
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, SECRETS, WORKLOADMIXINGS
+from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig, objects
+from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
+from testbed import bridge_image, chart
+from testbed.control import kubectl
+from testbed.places import LOGS
+from testbed.shell import Failed
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.testbed, pytest.mark.timeout(300)]
+
+HOME = "bridge-pods"
+RELEASE = chart.Release("pods", namespace=HOME)
+OURS = "app.kubernetes.io/instance=pods"
+EVERYWHERE = (
+    "clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations,"
+    "validatingadmissionpolicies"
+)
+
+
+@pytest.fixture(scope="module")
+def values() -> dict[str, Any]:
+    """As everywhere in the testbed; the WorkloadMixing is added when there is a Slurm."""
+    return {**chart.VALUES, "image": {"repository": bridge_image.REPOSITORY, "tag": bridge_image.load()}}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(make_config: Callable[..., WorldConfig], values: dict[str, Any]) -> AsyncIterator[World]:
+    async with World.start(make_config()) as world:
+        values["workloadMixings"] = [_mixing_by_the_chart(world)]
+        _clean_home()
+        try:
+            await asyncio.to_thread(RELEASE.install, values)
+            yield world
+        finally:
+            _keep_logs()
+            await asyncio.to_thread(RELEASE.uninstall)
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def everything_is_given_back(world: World) -> AsyncIterator[None]:
+    yield
+    await quiet(world)
+
+
+async def test_the_release_passes_its_own_test():
+    await asyncio.to_thread(RELEASE.test)
+
+
+async def test_a_job_runs_and_its_mixing_is_ready(world: World):
+    job_id = await world.sbatch(JobRequest(nodes="2", ntasks=4, seconds=0.5))
+
+    assert (await world.until_state(job_id, "COMPLETED")).restarts == 0
+    ready = world.mixing_condition("Ready")
+    assert ready
+    assert ready["status"] == "True"
+
+
+async def test_a_kubernetes_job_preempts_a_slurm_job_which_runs_again(world: World):
+    job_id = await world.sbatch(JobRequest(ntasks=6, seconds=1.0))
+    await world.until_state(job_id, "RUNNING")
+
+    world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=4, seconds=0.5)
+
+    assert (await world.until_state(job_id, "COMPLETED", seconds=60)).restarts == 1
+
+
+@pytest.mark.parametrize("grace", [30, 0], ids=["deleted", "killed"])
+async def test_the_other_pod_takes_over_a_running_job(world: World, grace: int):
+    job_id = await running(world)
+    before = leader()
+
+    kubectl(
+        "-n",
+        HOME,
+        "delete",
+        "pod",
+        before,
+        f"--grace-period={grace}",
+        "--force" if not grace else "--wait=false",
+    )
+
+    later = await world.sbatch(JobRequest(seconds=0.3))
+    assert (await world.until_state(later, "COMPLETED", seconds=60)).restarts == 0
+    assert leader() not in ("", before)
+    assert world.jobs[job_id].running
+    assert world.jobs[job_id].restarts == 0
+    await world.scancel(job_id)
+
+
+async def test_an_upgrade_leaves_a_running_job_alone(world: World, values: dict[str, Any]):
+    job_id = await running(world)
+    before = set(pods())
+
+    await asyncio.to_thread(
+        RELEASE.upgrade, values | {"slurmBridge": {**values["slurmBridge"], "workers": 4}}
+    )
+
+    assert not before & set(pods())
+    later = await world.sbatch(JobRequest(seconds=0.3))
+    assert (await world.until_state(later, "COMPLETED", seconds=60)).restarts == 0
+    assert world.jobs[job_id].running
+    assert world.jobs[job_id].restarts == 0
+    await world.scancel(job_id)
+
+
+async def test_uninstalling_leaves_running_jobs_and_nothing_of_the_bridge(
+    world: World, values: dict[str, Any]
+):
+    job_id = await running(world)
+
+    await asyncio.to_thread(RELEASE.uninstall)
+
+    assert kubectl("get", EVERYWHERE, "-l", OURS, "-o", "name") == ""
+    assert kubectl("get", "all,roles,rolebindings,serviceaccounts,pdb", "-A", "-l", OURS, "-o", "name") == ""
+    assert kubectl("get", "workloadmixings", "-A", "-o", "name") == ""
+    assert world.jobs[job_id].running
+    assert world.of_job(JOBSETS, job_id)
+    await asyncio.to_thread(RELEASE.install, values)
+    await world.scancel(job_id)
+
+
+def _mixing_by_the_chart(world: World) -> dict[str, Any]:
+    """The world's own, with its token in a Secret, to be the release's."""
+    world.delete(WORKLOADMIXINGS, MIXING)
+    token = base64.b64encode(world.slurm.token_file.read_bytes()).decode()
+    world.storage.create(SECRETS, {"metadata": {"name": chart.TOKEN_SECRET}, "data": {"token": token}})
+    _, mixing = objects.mixing(world.config, rest_url=world.slurm.rest_url, token_file="")
+    reference = {"slurmTokenSecretRef": {"name": chart.TOKEN_SECRET, "key": "token"}}
+    return {"name": MIXING, "namespace": NAMESPACE, "spec": mixing["spec"] | reference}
+
+
+def leader() -> str:
+    """The pod that holds the lease."""
+    lease = json.loads(kubectl("-n", HOME, "get", "lease", "pods-k8s-bridge-leader", "-o", "json"))
+    return str(lease["spec"].get("holderIdentity") or "").partition("_")[0]
+
+
+def pods() -> list[str]:
+    """Those that are not on their way out."""
+    found = json.loads(kubectl("-n", HOME, "get", "pods", "-l", OURS, "-o", "json"))["items"]
+    return [pod["metadata"]["name"] for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+def _clean_home() -> None:
+    kubectl("delete", "namespace", HOME, "--ignore-not-found", "--timeout=60s")
+    kubectl("delete", EVERYWHERE, "-l", OURS)
+    kubectl("create", "namespace", HOME)
+    kubectl("label", "namespace", HOME, "pod-security.kubernetes.io/enforce=restricted")
+
+
+def _keep_logs() -> None:
+    try:
+        said = kubectl("-n", HOME, "logs", "-l", OURS, "--prefix", "--tail=-1")
+    except Failed as error:
+        said = str(error)
+    (LOGS / "bridge-pods.log").write_text(said)
