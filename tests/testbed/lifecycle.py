@@ -10,7 +10,7 @@ from pathlib import Path
 from k8s_bridge.sandbox.slurm_real import rootfs
 from k8s_bridge.sandbox.slurm_real.process import end_marked
 from k8s_bridge.sandbox.slurm_real.release import RELEASES, prepare
-from testbed import certificates, control, images, install, network, node, programs, sysctls
+from testbed import bridge_image, certificates, control, images, install, network, node, programs, sysctls
 from testbed.locks import lock
 from testbed.places import KUBECONFIG, LOGS, NAME, NETNS, NODES, RUN
 from testbed.shell import Failed, say
@@ -41,6 +41,7 @@ def prepare_all() -> None:
     prepare(RELEASES["24.11"])
     programs.build()
     images.build()
+    bridge_image.build()
 
 
 def up() -> None:
@@ -96,9 +97,12 @@ def _down() -> None:
 
 
 def _packages() -> None:
+    if missing := _missing():
+        with lock("packages"):
+            say(f"installing {', '.join(missing)}")
+            rootfs.apt("install", "--yes", "--no-install-recommends", *missing)
+
+
+def _missing() -> list[str]:
     missing = [package for program, package in _PROGRAMS.items() if not shutil.which(program)]
-    if not _CNI.exists():
-        missing.append("containernetworking-plugins")
-    if missing:
-        say(f"installing {', '.join(missing)}")
-        rootfs.apt("install", "--yes", "--no-install-recommends", *missing)
+    return missing if _CNI.exists() else [*missing, "containernetworking-plugins"]
