@@ -10,7 +10,17 @@ from support.e2e.fixtures import *  # noqa: E402, F403
 
 from k8s_bridge.sandbox.world import Backend, World  # noqa: E402
 from testbed import lifecycle  # noqa: E402
+from testbed.places import HERE  # noqa: E402
 from testbed.world import RealWorld  # noqa: E402
+
+_LIMIT = 600
+"""Seconds for a test: the scenarios' own limits are those of a sandbox."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(_LIMIT), append=False)
 
 
 @pytest.fixture(scope="module")

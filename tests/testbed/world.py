@@ -50,6 +50,8 @@ _OLD = ("clusterqueues", "resourceflavors", "workloadpriorityclasses", "cohorts"
 class RealWorld(World):
     """A world in the running testbed; one at a time. It finds the namespace as it likes, and leaves it."""
 
+    patience = 4.0
+
     @classmethod
     @contextlib.asynccontextmanager
     async def start(cls, config: WorldConfig) -> AsyncIterator[World]:

@@ -40,6 +40,9 @@ PATIENCE = 30.0
 class World:
     """A running world; `World.start` makes it."""
 
+    patience = 1.0
+    """How many times longer than they say waits in such a world last."""
+
     def __init__(
         self,
         config: WorldConfig,
@@ -168,7 +171,8 @@ class World:
 
     async def until(self, condition: Callable[[], T | None], *, what: str, seconds: float = PATIENCE) -> T:
         """The first truthy answer, looked at whenever something changes. Raises Unmet, which tells all."""
-        return await self._pulse.until(condition, seconds=seconds, what=what, describe=self.describe)
+        limit = seconds * self.patience
+        return await self._pulse.until(condition, seconds=limit, what=what, describe=self.describe)
 
     async def until_state(self, job_id: int, *states: str, seconds: float = PATIENCE) -> JobFact:
         """Wait until a Slurm job is in one of the states, final ones with its nodes left."""

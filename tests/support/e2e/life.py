@@ -11,7 +11,7 @@ from support.e2e.keeper import unit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LONG = 60.0
+LONG = 600.0
 
 
 async def running(world: World, **options: object) -> int:
