@@ -65,9 +65,10 @@ async def test_a_job_runs_and_its_mixing_is_ready(world: World):
     job_id = await world.sbatch(JobRequest(nodes="2", ntasks=4, seconds=0.5))
 
     assert (await world.until_state(job_id, "COMPLETED")).restarts == 0
-    ready = world.mixing_condition("Ready")
-    assert ready
-    assert ready["status"] == "True"
+    await world.until(
+        lambda: (ready := world.mixing_condition("Ready")) and ready["status"] == "True",
+        what="the WorkloadMixing is ready",
+    )
 
 
 async def test_a_kubernetes_job_preempts_a_slurm_job_which_runs_again(world: World):

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from support.chart import CASES, CHART, GOLDENS, Refused, helm, render, template, values_of
+
+from k8s_bridge.cli.options import settings_options, to_settings
+from k8s_bridge.runtime.gates import Gates, Transport
+from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
+
+EVERYTHING, DEFAULT = (
+    next(case for case in CASES if case.stem == name) for name in ("everything", "default")
+)
+
+
+def only(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+    (found,) = [obj for obj in objects if obj["kind"] == kind]
+    return found
+
+
+def settings(values: dict[str, Any]) -> Settings:
+    """What `k8s-bridge run` makes of the Deployment's arguments."""
+    container = only("Deployment", render(values))["spec"]["template"]["spec"]["containers"][0]
+    command, *words = container["args"]
+    assert command == "run"
+    found: list[Settings] = []
+
+    @click.command
+    @settings_options
+    def run(**options: Any) -> None:
+        found.append(to_settings(options))
+
+    run.main(words, standalone_mode=False)
+    return found[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_each_case_renders_as_it_did(case):
+    golden = (GOLDENS / case.name).read_text()
+    assert template(values_of(case)) == golden, "meant? PYTHONPATH=tests python -m support.chart"
+
+
+def test_helm_finds_no_fault():
+    subprocess.run([str(helm()), "lint", "--strict", CHART], check=True)
+
+
+def test_every_value_for_the_process_reaches_it():
+    assert settings(values_of(EVERYTHING)) == Settings(
+        kubeconfig=Path("/etc/bridge/kubeconfig"),
+        namespaces=("hpc", "science"),
+        lease_name="the-leader",
+        http=Bind(host="::", port=9090),
+        log_level="debug",
+        log_format=LogFormat.CONSOLE,
+        workers=16,
+        gates=Gates(
+            images=("registry.example/",),
+            token_paths=("/var/run/slurm",),
+            slurm_hosts=("*.slurm",),
+            transport=Transport.INSECURE,
+        ),
+    )
+
+
+def test_without_values_the_process_serves_the_releases_namespace_behind_closed_gates():
+    assert settings({}) == Settings(
+        namespaces=("platform",),
+        lease_name="k8s-bridge-leader",
+        http=Bind(host="0.0.0.0", port=8080),
+        log_format=LogFormat.JSON,
+        gates=Gates(transport=Transport.VERIFIED),
+    )
+
+
+def test_a_zero_stays_a_zero():
+    objects = render(values_of(EVERYTHING) | {"slurmBridge": {"namespaces": ["hpc"], "replicas": 0}})
+    assert only("Deployment", objects)["spec"]["replicas"] == 0
+    assert only("WorkloadMixing", objects)["spec"]["createWorkers"] == 0
+
+
+def test_only_the_secrets_that_a_mixing_names_can_be_read_and_only_where_it_is():
+    roles = {
+        obj["metadata"]["namespace"]: {
+            rule["resources"][0]: rule["resourceNames"] for rule in obj["rules"] if "resourceNames" in rule
+        }
+        for obj in render(values_of(EVERYTHING))
+        if obj["kind"] == "Role" and obj["metadata"]["name"] == "bridge"
+    }
+    assert roles == {
+        "hpc": {
+            "secrets": ["other-token", "slurm-token", "slurm-client"],
+            "configmaps": ["other-ca", "slurm-ca"],
+        },
+        "science": {"secrets": ["other-token"], "configmaps": ["other-ca"]},
+    }
+
+
+def test_switched_off_nothing_is_left_of_the_bridge():
+    assert render({"slurmBridge": {"enabled": False}}) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"slurmBridge": {"replicaz": 2}}, "replicaz"),
+        ({"slurmbridge": {}}, "slurmbridge"),
+        ({"slurmBridge": {"http": {"port": "8080"}}}, "port"),
+        ({"workloadMixings": [{"name": "main", "spec": {"slurmRestURL": "x"}}]}, "slurmRestURL"),
+        ({"workloadMixings": [{"name": "a", "spec": {"pollInterval": "1s"}}]}, "missing properties"),
+        (
+            values_of(EVERYTHING) | {"slurmBridge": {"namespaces": ["elsewhere"]}},
+            "main is in namespace hpc, which slurmBridge.namespaces does not have",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_and_named(values, said):
+    with pytest.raises(Refused, match=said):
+        render(values)
