@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm, available
+from k8s_bridge.sandbox.slurm_real.files import write_secret
 from k8s_bridge.sandbox.slurm_real.network import Bridge
 from k8s_bridge.sandbox.slurm_real.process import marked
 
@@ -244,3 +245,21 @@ async def test_a_configuration_that_cannot_work_is_said_at_start(tmp_path: Path)
     with pytest.raises(RuntimeError, match="CR_Nothing"):
         await RealSlurm.start("24.11", tmp_path, extra_conf="SelectTypeParameters=CR_Nothing")
     assert not list(marked(tmp_path))
+
+
+async def test_two_clusters_with_slurms_own_authentication_keep_apart(tmp_path: Path) -> None:
+    skip_unless("24.11")
+    clusters = [await _with_own_authentication(tmp_path / name) for name in ("one", "two")]
+    try:
+        for cluster in clusters:
+            await cluster.sbatch("--hold", "--wrap=true")
+    finally:
+        for cluster in clusters:
+            await cluster.stop()
+
+
+async def _with_own_authentication(directory: Path) -> RealSlurm:
+    (directory / "etc").mkdir(parents=True)
+    write_secret(directory / "etc/slurm.key", data=os.urandom(1024))
+    conf = "AuthType=auth/slurm\nCredType=auth/slurm\nAuthInfo=use_client_ids\n"
+    return await RealSlurm.start("24.11", directory, extra_conf=conf)

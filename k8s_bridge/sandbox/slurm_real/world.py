@@ -22,6 +22,7 @@ exec unshare --mount --propagation private sh -c '
   set -e; root=$1; inside=$2; directory=$3; there=$4; shift 4
   if [ "$root" != / ]; then
     for path in /dev /sys /tmp /home /root; do mount --rbind $path $root$path; done
+    mount --bind "$directory/run" $root/run
   fi
   mount --bind "$directory/etc/hosts" $root/etc/hosts
   mount -t proc proc $root/proc
