@@ -7,6 +7,7 @@ import click
 from k8s_bridge.cli.crd import crd
 from k8s_bridge.cli.demo import demo
 from k8s_bridge.cli.explain import explain
+from k8s_bridge.cli.hook import hook
 from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.cli.render import render
 from k8s_bridge.cli.run import make_run
@@ -34,6 +35,7 @@ main.add_command(top)
 main.add_command(explain)
 main.add_command(render)
 main.add_command(crd)
+main.add_command(hook)
 main.add_command(slurm_plugin)
 
 if __name__ == "__main__":

@@ -1,22 +1,20 @@
-"""The bridge's own chart, by the testbed's helm."""
+"""The bridge's own chart in the testbed: its values, the rights in it, and installing it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+from support.chart import CHART, Values, render
 
 from k8s_bridge.sandbox.world.config import NAMESPACE
 from testbed import programs
 from testbed.bridge_image import REPOSITORY
-from testbed.places import KUBECONFIG, PROJECT
+from testbed.places import KUBECONFIG
 from testbed.shell import inside, run
 
-CHART = PROJECT / "charts/k8s-bridge"
-Values = Mapping[str, Any]
 TOKEN_SECRET = "slurm-token"
 VALUES: Values = {
     "image": {"repository": REPOSITORY},
@@ -29,17 +27,11 @@ VALUES: Values = {
 """How the testbed installs it, but for the tag."""
 
 
-def render(values: Values, *, release: str = "k8s-bridge", namespace: str) -> list[dict[str, Any]]:
-    """What the chart makes of the values, but for its hooks. Raises Failed."""
-    helm = programs.program("helm")
-    words = (helm, "template", release, CHART, f"--namespace={namespace}", "--no-hooks", "--values=-")
-    return [found for found in yaml.safe_load_all(run(*words, stdin=json.dumps(values))) if found]
-
-
 def rights(values: Values, *, namespace: str) -> Iterator[dict[str, Any]]:
-    """Of what it makes, the ServiceAccount and everything that gives rights to it."""
+    """The bridge's ServiceAccount and everything that gives rights to it."""
     for found in render(values, namespace=namespace):
-        if found["kind"] == "ServiceAccount" or found["apiVersion"].startswith("rbac."):
+        is_right = found["kind"] == "ServiceAccount" or found["apiVersion"].startswith("rbac.")
+        if is_right and "helm.sh/hook" not in found["metadata"].get("annotations", {}):
             yield found
 
 
@@ -64,7 +56,7 @@ class Release:
 
     def uninstall(self) -> None:
         """Remove it, and wait until its objects are gone."""
-        self._helm("uninstall", "--wait", "--timeout=120s")
+        self._helm("uninstall", "--wait", "--timeout=120s", "--ignore-not-found")
 
     def _helm(self, command: str, *words: str | Path, values: Values | None = None) -> None:
         place = (f"--namespace={self.namespace}", f"--kubeconfig={KUBECONFIG}")

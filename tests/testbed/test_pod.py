@@ -13,6 +13,7 @@ import pytest_asyncio
 from support.e2e.keeper import quiet
 from support.e2e.life import running
 
+from k8s_bridge.core.naming import DRAIN_FINALIZER
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, SECRETS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig, objects
 from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
@@ -25,6 +26,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.testbed, pyt
 
 HOME = "bridge-pods"
 RELEASE = chart.Release("pods", namespace=HOME)
+OTHER = "other"
+DEFINITION = "workloadmixings.k8s-bridge.x-k8s.io"
 OURS = "app.kubernetes.io/instance=pods"
 EVERYWHERE = (
     "clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations,"
@@ -103,15 +106,26 @@ async def test_the_other_pod_takes_over_a_running_job(world: World, grace: int):
     await world.scancel(job_id)
 
 
-async def test_an_upgrade_leaves_a_running_job_alone(world: World, values: dict[str, Any]):
+async def test_an_upgrade_leaves_a_running_job_alone_and_renews_the_definition(
+    world: World, values: dict[str, Any]
+):
     job_id = await running(world)
     before = set(pods())
+    kubectl(
+        "patch",
+        "crd",
+        DEFINITION,
+        "--type=json",
+        "-p",
+        '[{"op": "remove", "path": "/spec/names/shortNames"}]',
+    )
 
     await asyncio.to_thread(
         RELEASE.upgrade, values | {"slurmBridge": {**values["slurmBridge"], "workers": 4}}
     )
 
     assert not before & set(pods())
+    assert kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.spec.names.shortNames[0]}") == "wm"
     later = await world.sbatch(JobRequest(seconds=0.3))
     assert (await world.until_state(later, "COMPLETED", seconds=60)).restarts == 0
     assert world.jobs[job_id].running
@@ -122,17 +136,42 @@ async def test_an_upgrade_leaves_a_running_job_alone(world: World, values: dict[
 async def test_uninstalling_leaves_running_jobs_and_nothing_of_the_bridge(
     world: World, values: dict[str, Any]
 ):
+    _somebody_elses_mixing(world, values)
+    await world.until(
+        lambda: finalizers(world, OTHER) == [DRAIN_FINALIZER], what="the other one has a finalizer"
+    )
     job_id = await running(world)
 
     await asyncio.to_thread(RELEASE.uninstall)
 
     assert kubectl("get", EVERYWHERE, "-l", OURS, "-o", "name") == ""
     assert kubectl("get", "all,roles,rolebindings,serviceaccounts,pdb", "-A", "-l", OURS, "-o", "name") == ""
-    assert kubectl("get", "workloadmixings", "-A", "-o", "name") == ""
+    await world.until(lambda: finalizers(world, OTHER) == [], what="the other one has no finalizer any more")
+    assert world.storage.find(WORKLOADMIXINGS, NAMESPACE, MIXING) is None
     assert world.jobs[job_id].running
     assert world.of_job(JOBSETS, job_id)
+    world.delete(WORKLOADMIXINGS, OTHER)
     await asyncio.to_thread(RELEASE.install, values)
     await world.scancel(job_id)
+
+
+async def test_uninstalling_waits_for_running_jobs_where_the_mixing_says_drain(
+    world: World, values: dict[str, Any]
+):
+    (mixing,) = values["workloadMixings"]
+    draining = mixing | {"spec": mixing["spec"] | {"deletionPolicy": "Drain"}}
+    await asyncio.to_thread(RELEASE.upgrade, values | {"workloadMixings": [draining]})
+    await world.until(
+        lambda: finalizers(world, MIXING) == [DRAIN_FINALIZER], what="the mixing has a finalizer"
+    )
+    job_id = await world.sbatch(JobRequest(seconds=5.0))
+    await world.until_state(job_id, "RUNNING")
+
+    await asyncio.to_thread(RELEASE.uninstall)
+
+    assert (await world.until_state(job_id, "COMPLETED")).restarts == 0
+    assert world.of_job(JOBSETS, job_id) == []
+    assert world.storage.find(WORKLOADMIXINGS, NAMESPACE, MIXING) is None
 
 
 def _mixing_by_the_chart(world: World) -> dict[str, Any]:
@@ -143,6 +182,19 @@ def _mixing_by_the_chart(world: World) -> dict[str, Any]:
     _, mixing = objects.mixing(world.config, rest_url=world.slurm.rest_url, token_file="")
     reference = {"slurmTokenSecretRef": {"name": chart.TOKEN_SECRET, "key": "token"}}
     return {"name": MIXING, "namespace": NAMESPACE, "spec": mixing["spec"] | reference}
+
+
+def _somebody_elses_mixing(world: World, values: dict[str, Any]) -> None:
+    """One that the release does not know, for a partition that there is not."""
+    (mixing,) = values["workloadMixings"]
+    mapping = {"partitionName": "elsewhere", "workloadPriorityClass": HIGH}
+    spec = mixing["spec"] | {"deletionPolicy": "Drain", "partitionMappings": [mapping]}
+    world.storage.create(WORKLOADMIXINGS, {"metadata": {"name": OTHER}, "spec": spec})
+
+
+def finalizers(world: World, name: str) -> list[str]:
+    found = world.storage.find(WORKLOADMIXINGS, NAMESPACE, name) or {"metadata": {}}
+    return list(found["metadata"].get("finalizers") or ())
 
 
 def leader() -> str:

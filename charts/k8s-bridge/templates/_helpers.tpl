@@ -87,3 +87,33 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
+
+{{- /* Where pods of the chart may run, and how their images are pulled. */ -}}
+{{- define "k8s-bridge.placement" -}}
+{{- $parts := dict "imagePullSecrets" .Values.imagePullSecrets -}}
+{{- range list "nodeSelector" "tolerations" "affinity" -}}
+{{- $_ := set $parts . (index $.Values.slurmBridge .) -}}
+{{- end -}}
+{{- range $key, $value := $parts -}}
+{{- if $value }}
+{{ $key }}: {{ toJson $value }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Not empty when there are hooks: helm upgrades no CRD, and no finalizer may outlive those who heed it. */ -}}
+{{- define "k8s-bridge.hooks" -}}
+{{- if and .Values.hooks.enabled .Values.slurmBridge.enabled }}yes{{ end -}}
+{{- end -}}
+
+{{- /* Of (list root hook weight). */ -}}
+{{- define "k8s-bridge.hookMeta" -}}
+labels:
+  app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
+  app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+  app.kubernetes.io/component: hook
+annotations:
+  helm.sh/hook: {{ index . 1 }}
+  helm.sh/hook-weight: {{ index . 2 | quote }}
+  helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}
