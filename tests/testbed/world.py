@@ -11,6 +11,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ from testbed import chart, images, install, node, ray_cluster
 from testbed.certificates import write_kubeconfig
 from testbed.control import kubectl
 from testbed.mirror import Mirror
-from testbed.places import CONTROL, WORKERS, node_name
+from testbed.places import CONTROL, RUN, WORKERS, node_name
 from testbed.shell import until
 
 _SLURM_PORT = 6817
@@ -57,6 +58,7 @@ class RealWorld(World):
     async def start(cls, config: WorldConfig) -> AsyncIterator[World]:
         """Empty the teams' namespace, start Slurm, create the teams' objects."""
         config.directory.mkdir(parents=True, exist_ok=True)
+        await _end_earlier(config.directory)
         _clear()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(end_marked, config.directory)
@@ -135,6 +137,15 @@ def _slurmd() -> dict[str, Any]:
 
 def _with_key(secret: Json, key: bytes) -> Json:
     return secret | {"data": {"slurm.key": base64.b64encode(key).decode()}}
+
+
+async def _end_earlier(directory: Path) -> None:
+    """End what a world that was killed left running: its Slurm has the ports that the next one needs."""
+    note = RUN / "world"
+    earlier = Path(note.read_text()) if note.exists() else directory
+    for place in (earlier, earlier / "slurm"):
+        await end_marked(place)
+    note.write_text(str(directory))
 
 
 def _clear() -> None:
