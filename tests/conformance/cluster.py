@@ -14,7 +14,7 @@ from conformance.make import Json, Make
 from conformance.recording import Recording, path
 from conformance.story import Names, tell
 
-from k8s_bridge.sandbox.apiserver.kinds import BY_KIND, NAMESPACES, Kind
+from k8s_bridge.sandbox.apiserver.kinds import BY_KIND, NAMESPACES, NODES, Kind
 
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _BY_WORD = {kind.kind.lower(): kind for kind in BY_KIND.values()}
@@ -84,6 +84,16 @@ class Cluster:
             await self.create(manifest)
         await self.sees("localqueue/lq", "Active=True")
 
+    async def run(self, name: str, **how: Any) -> None:
+        """Create a JobSet (see Make.jobset) and wait until its first pod runs."""
+        await self.create(self.make.jobset(name, **how))
+        await self.sees(f"pod/{name}-w-0-0", "phase=Running")
+
+    async def queue(self, name: str, **how: Any) -> None:
+        """Create a JobSet, and wait until Kueue has said why it waits."""
+        await self.create(self.make.jobset(name, **how))
+        await self.sees(f"workload/{name}", "QuotaReserved=False")
+
     async def create(self, manifest: Json) -> Json:
         """Create an object. AssertionError when it is refused."""
         return _accepted(await self.try_create(manifest))
@@ -111,17 +121,29 @@ class Cluster:
         """Delete an object; `options` are metav1.DeleteOptions."""
         _accepted(await self.http.request("DELETE", self.path(name), json=options))
 
+    async def evict(self, name: str) -> None:
+        """Evict a pod by the API, as draining a node does."""
+        path = self.path(name)
+        meta = {"name": path.rpartition("/")[2], "namespace": self.namespace}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
+        _accepted(await self.http.post(f"{path}/eviction", json=body))
+
     def path(self, name: str) -> str:
         """Where the API server has the object."""
         word, _, rest = name.partition("/")
         kind: Kind = _BY_WORD[word]
-        real = self._told()[0].real.get(name) or (rest if kind.namespaced else self.make.own(rest))
+        given = rest if kind.namespaced or kind is NODES else self.make.own(rest)
+        real = self._told()[0].real.get(name) or given
         return path(kind, self.namespace, real)
 
-    def story(self, name: str, *, leave_out: tuple[str, ...] = ()) -> list[str]:
-        """What happened to an object so far, but for lines that begin with one of `leave_out`."""
+    def story(self, name: str, *, since: str = "created", leave_out: tuple[str, ...] = ()) -> list[str]:
+        """What happened to an object from the first line that begins with `since`.
+
+        Lines that begin with one of `leave_out` are left out.
+        """
         lines = [line for about, line in self._told()[1] if about == name]
-        return [line for line in lines if not line.startswith(leave_out or ("\0",))]
+        start = next((at for at, line in enumerate(lines) if line.startswith(since)), len(lines))
+        return [line for line in lines[start:] if not line.startswith(leave_out or ("\0",))]
 
     def events(self, name: str) -> list[str]:
         """The events about an object, each once, in the order of their first appearance."""
@@ -141,9 +163,9 @@ class Cluster:
             found += [hit] if hit else []
         return found
 
-    async def sees(self, name: str, line: str) -> None:
-        """Wait until the story of an object has a line that begins so."""
-        deadline = time.monotonic() + self._pace.patience
+    async def sees(self, name: str, line: str, *, patience: float = 1.0) -> None:
+        """Wait until the story of an object has a line that begins so; `patience` times as long as usual."""
+        deadline = time.monotonic() + self._pace.patience * patience
         while not any(told.startswith(line) for told in self.story(name)):
             left = deadline - time.monotonic()
             if left <= 0 or not await self._recording.news(left):

@@ -13,6 +13,7 @@ from conformance.cluster import Cluster, Side  # noqa: E402
 from testbed import lifecycle  # noqa: E402
 from testbed.control import kubectl  # noqa: E402
 from testbed.mirror import how_to_reach  # noqa: E402
+from testbed.node import ALONE  # noqa: E402
 from testbed.world import Machines  # noqa: E402
 
 from k8s_bridge.sandbox.apiserver.kinds import NODES  # noqa: E402
@@ -36,8 +37,9 @@ async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
 async def _sandbox() -> AsyncIterator[Cluster]:
     async with ApiServer() as server:
         controllers = Controllers(server.storage, timing=FAST)
-        for node in ("node1", "node2"):
+        for node in ("node1", "node2", "system"):
             server.storage.create(NODES, node_manifest(node, _MACHINE))
+        server.storage.patch(NODES, "", "system", {"spec": {"taints": [ALONE]}})
         running = asyncio.create_task(controllers.run())
         how = {"base_url": server.url}
         power_off = controllers.nodes.power_off

@@ -10,6 +10,8 @@ Json = dict[str, Any]
 SLEEP = "trap 'exit 1' TERM; sleep 600 & wait"
 """Runs until it is told to end, and ends at once then."""
 IMAGE = "busybox:stable"
+NODE = {"kubernetes.io/hostname": "node1"}
+"""Where pods run if a test does not say otherwise: other tests take node2 away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +117,13 @@ class Make:
             "resources": {"requests": {"cpu": cpu}},
             **(container or {}),
         }
-        return {
-            "spec": {
-                "restartPolicy": "Never",
-                "terminationGracePeriodSeconds": 2,
-                "containers": [main],
-                **spec,
-            }
+        whole = {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 2,
+            "nodeSelector": NODE,
+            "containers": [main],
         }
+        return {"spec": whole | spec}
 
     def _meta(self, name: str) -> Json:
         return {"namespace": self.namespace, "name": name}

@@ -6,7 +6,14 @@ from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, conflict, not_fo
 from k8s_bridge.sandbox.apiserver.kinds import PODS
 from k8s_bridge.sandbox.apiserver.requests import Target
 from k8s_bridge.sandbox.apiserver.storage import Storage
+from k8s_bridge.sandbox.clock import stamp
 
+_EVICTED: Json = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+}
 _CREATED: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -22,6 +29,11 @@ def create(storage: Storage, target: Target, document: Json) -> Json:
 
 
 def _evict(storage: Storage, target: Target, document: Json) -> None:
+    pod = storage.get(PODS, target.namespace, target.name)
+    told = [c for c in pod["status"].get("conditions") or () if c["type"] != _EVICTED["type"]]
+    condition = _EVICTED | {"lastTransitionTime": stamp(storage.clock.now())}
+    status = {"status": {"conditions": [*told, condition]}}
+    storage.patch(PODS, target.namespace, target.name, status, subresource="status")
     options = document.get("deleteOptions") or {}
     storage.delete(
         PODS,

@@ -70,12 +70,15 @@ class JobController:
 
     def _stop(self, job: Json, pods: Iterable[Json]) -> None:
         """Delete pods and never count them."""
-        for pod in pods:
-            name = pod["metadata"]["name"]
-            if not is_deleted(pod):
-                self._api.delete(PODS, pod)
-                self._api.event(job, "SuccessfulDelete", f"Deleted pod: {name}", source=SOURCE)
-            self._release([pod])
+        gone = list(pods)
+        self._delete(job, gone)
+        self._release(gone)
+
+    def _delete(self, job: Json, pods: Iterable[Json]) -> None:
+        for pod in [p for p in pods if not is_deleted(p)]:
+            self._api.delete(PODS, pod)
+            text = f"Deleted pod: {pod['metadata']['name']}"
+            self._api.event(job, "SuccessfulDelete", text, source=SOURCE)
 
     def _release(self, pods: Iterable[Json]) -> None:
         for pod in pods:
@@ -114,7 +117,7 @@ class JobController:
             self._release([*counted.fresh_failed, *counted.fresh_succeeded])
 
     def _finish(self, job: Json, counted: Tally, fate: Verdict) -> None:
-        self._stop(job, [p for p in counted.active if not is_deleted(p)])
+        self._delete(job, counted.active)
         status = job_status.live(job_status.settled(job), counted)
         news = []
         if not counted.active and not counted.terminating:

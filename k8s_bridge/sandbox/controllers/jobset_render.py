@@ -17,8 +17,8 @@ JOBSET_NAME = f"{GROUP}/jobset-name"
 
 
 def with_defaults(new: Json, old: Json | None) -> Json:
-    """What the JobSet webhook fills in on creation."""
-    if old is not None:
+    """What the JobSet webhook fills in."""
+    if old is not None and new["spec"] == old["spec"]:
         return new
     spec = new["spec"]
     defaults: Json = {

@@ -14,6 +14,7 @@ from k8s_bridge.sandbox.controllers import pod_status
 from k8s_bridge.sandbox.controllers.api import Api, is_deleted, key_of
 from k8s_bridge.sandbox.controllers.engine import Engine
 from k8s_bridge.sandbox.controllers.kubelet_runtime import (
+    SIGKILL_EXIT,
     ExitStatus,
     ImagePullError,
     PodEnv,
@@ -27,6 +28,12 @@ from k8s_bridge.sandbox.controllers.timing import Timing
 _DONE = ("Succeeded", "Failed")
 _IP = "127.0.0.1"
 _START_ERROR = 128  # the exit code a kubelet reports when the container could not be started
+_LEAST_GRACE = 2  # seconds that a kubelet gives a container however little was asked for
+_NEVER_RAN = ExitStatus(
+    code=SIGKILL_EXIT,
+    cause="ContainerStatusUnknown",
+    message="The container could not be located when the pod was terminated",
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -105,20 +112,28 @@ class Kubelets:
 
     async def _start(self, life: _Life) -> None:
         await self._api.storage.clock.sleep(self._timing.container_creating)
-        pod = self._report(life, lambda p: pod_status.creating(p, host=_IP, now=self._api.stamp))
-        await self._api.storage.clock.sleep(self._timing.container_start)
-        if pod is None or self._find(life) is None:
+        pod = self._creating(life)
+        if pod is None or await self._deleted_within(life, self._timing.container_start):
+            await self._end_unstarted(life)
             return
         try:
             life.running = await self._run(life, pod)
         except Exception as error:  # noqa: BLE001 - a runtime that cannot start a pod fails that pod only
-            await self._end(life, ExitStatus(code=_START_ERROR, message=str(error)), started=self._api.stamp)
+            end = ExitStatus(code=_START_ERROR, cause="StartError", message=str(error))
+            await self._end(life, end, started=self._api.stamp)
             return
         if life.running is None:
-            await self._remove(life)
+            await self._end_unstarted(life)
             return
         self._event(life, "Started", "Container started")
         await self._watch(life, life.running)
+
+    def _creating(self, life: _Life) -> Json | None:
+        return self._report(life, lambda p: pod_status.creating(p, host=_IP, now=self._api.stamp))
+
+    async def _end_unstarted(self, life: _Life) -> None:
+        self._creating(life)
+        await self._end(life, _NEVER_RAN, started=self._api.stamp)
 
     async def _run(self, life: _Life, pod: Json) -> RunningPod | None:
         """The running pod; None if it was deleted before its image could be had."""
@@ -194,10 +209,10 @@ class Kubelets:
 
     async def _terminate(self, life: _Life, running: RunningPod, *, started: str) -> None:
         pod = self._find(life)
-        grace = pod["metadata"].get("deletionGracePeriodSeconds", 0) if pod else 0
+        asked = pod["metadata"].get("deletionGracePeriodSeconds", 0) if pod else 0
         if pod:
             self._event(life, "Killing", f"Stopping container {main_container(pod)['name']}")
-        await running.terminate(grace=grace)
+        await running.terminate(grace=max(asked, _LEAST_GRACE))
         await self._end(life, await running.wait(), started=started)
 
     async def _end(self, life: _Life, end: ExitStatus, *, started: str) -> None:

@@ -20,10 +20,14 @@ SIGTERM_EXIT = 143
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitStatus:
-    """How a pod's main container ended: `code` is what a shell would call $?, 128 + n for signal n."""
+    """How a pod's main container ended: `code` is what a shell would call $?, 128 + n for signal n.
+
+    `cause` is a reason that the code alone does not tell, such as OOMKilled.
+    """
 
     code: int
     message: str = ""
+    cause: str = ""
 
     @property
     def succeeded(self) -> bool:
@@ -33,7 +37,7 @@ class ExitStatus:
     @property
     def reason(self) -> str:
         """The reason that a kubelet writes into the terminated state."""
-        return "Completed" if self.succeeded else "Error"
+        return self.cause or ("Completed" if self.succeeded else "Error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from k8s_bridge.sandbox.apiserver.kinds import (
 )
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.apiserver.storage import Storage
-from k8s_bridge.sandbox.controllers import job_render, jobset_render
+from k8s_bridge.sandbox.controllers import job_render, jobset_render, jobset_webhook
 from k8s_bridge.sandbox.controllers.api import Api, Owned, key_of, kind_of
 from k8s_bridge.sandbox.controllers.engine import Engine, Reconciler
 from k8s_bridge.sandbox.controllers.job import JobController, PodOrphans
@@ -25,7 +25,7 @@ from k8s_bridge.sandbox.controllers.jobset import JobSetController
 from k8s_bridge.sandbox.controllers.kubelet import Kubelets
 from k8s_bridge.sandbox.controllers.kubelet_runtime import SelectRuntime, runtime_by_container
 from k8s_bridge.sandbox.controllers.kueue.adapters import JobAdapter, JobSetAdapter
-from k8s_bridge.sandbox.controllers.kueue.admission_hooks import guard_queue, suspend_new
+from k8s_bridge.sandbox.controllers.kueue.admission_hooks import guard_labels, guard_queue, suspend_new
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache
 from k8s_bridge.sandbox.controllers.kueue.cycle import ALL_QUEUES, Cycle
 from k8s_bridge.sandbox.controllers.kueue.feed import Feed
@@ -80,8 +80,8 @@ class Controllers:
 
     def _hook_admission(self) -> None:
         for kind, hooks in (
-            (JOBSETS, (jobset_render.with_defaults, suspend_new)),
-            (JOBS, (job_render.with_defaults, suspend_new)),
+            (JOBSETS, (jobset_render.with_defaults, suspend_new, jobset_webhook.validate, guard_labels)),
+            (JOBS, (job_render.with_defaults, suspend_new, guard_labels)),
             (CLUSTERQUEUES, (guard_queue,)),
         ):
             for hook in hooks:
@@ -114,11 +114,17 @@ class Controllers:
         self._job_controller = jobs
         orphans = OrphanReconciler(self._api)
 
-        def jobset_changed(_change: Change, obj: Json) -> None:
+        def abandon(change: Change, job: Json) -> None:
+            for workload in self._workloads.of(job["metadata"]["uid"]) if change is Change.DELETED else ():
+                self.engine.add(orphans, key_of(workload))
+
+        def jobset_changed(change: Change, obj: Json) -> None:
+            abandon(change, obj)
             self.engine.add(jobsets, key_of(obj))
             self.engine.add(self._kueue_jobs[JOBSETS], key_of(obj))
 
         def job_changed(change: Change, obj: Json) -> None:
+            abandon(change, obj)
             if change is not Change.DELETED:
                 self.engine.add(jobs, key_of(obj))
             self._add_owner(jobsets, JOBSETS, obj)

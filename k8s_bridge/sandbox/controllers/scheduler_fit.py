@@ -12,6 +12,7 @@ from k8s_bridge.sandbox.controllers.podspec import requests, tolerates
 from k8s_bridge.sandbox.controllers.quantity import Amounts, amounts
 
 _AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+_TAINTED = "node(s) had untolerated taint(s)"
 _UNSCHEDULABLE = "node(s) were unschedulable"
 _ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 _LACKING = "Insufficient "
@@ -28,23 +29,24 @@ def choose(
     wanted["pods"] = 1
     reasons: Counter[str] = Counter()
     fitting: list[tuple[float, int, str]] = []
+    hopeless = 0
     for number, node in enumerate(nodes):
         name = node["metadata"]["name"]
         lacks = _lacks(pod, wanted, node, used.get(name, Counter()), neighbours.get(name, {}).values())
         reasons.update(lacks)
         if not lacks:
             fitting.append((_load(node, used.get(name, Counter())), number, name))
+        hopeless += not all(_could_be_freed(node, wanted, lack) for lack in lacks)
     if fitting:
         return min(fitting)[2], ""
-    return "", message(reasons, len(nodes))
+    return "", message(reasons, len(nodes), hopeless=hopeless)
 
 
-def message(reasons: Counter[str], count: int) -> str:
-    """The scheduler's sentence when no node fits."""
+def message(reasons: Counter[str], count: int, *, hopeless: int) -> str:
+    """The scheduler's sentence when no node fits. `hopeless`: nodes where no preemption would help."""
     if not count:
         return "no nodes available to schedule pods"
     listed = ", ".join(sorted(f"{n} {text}" for text, n in reasons.items()))
-    hopeless = sum(n for text, n in reasons.items() if not text.startswith(_LACKING))
     parts = []
     if hopeless:
         parts.append(f"{hopeless} Preemption is not helpful for scheduling")
@@ -64,14 +66,19 @@ def _lacks(pod: Json, wanted: Amounts, node: Json, used: Amounts, neighbours: It
     if spec.get("unschedulable"):
         return [_UNSCHEDULABLE]
     hard = [t for t in spec.get("taints") or () if t.get("effect") in ("NoSchedule", "NoExecute")]
-    if bare := [t for t in hard if not tolerates(pod["spec"], t)]:
-        return [f"node(s) had untolerated taint {{{bare[0]['key']}: {bare[0].get('value', '')}}}"]
+    if any(not tolerates(pod["spec"], taint) for taint in hard):
+        return [_TAINTED]
     if not _selected(pod["spec"], node["metadata"].get("labels") or {}):
         return [_AFFINITY]
     if _repelled(pod, neighbours):
         return [_ANTI_AFFINITY]
     total = amounts(node["status"].get("allocatable") or {})
     return [f"{_LACKING}{r}" for r, n in sorted(wanted.items()) if n and used[r] + n > total[r]]
+
+
+def _could_be_freed(node: Json, wanted: Amounts, lack: str) -> bool:
+    resource = lack.removeprefix(_LACKING)
+    return resource != lack and wanted[resource] <= amounts(node["status"].get("allocatable") or {})[resource]
 
 
 def _selected(spec: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -1,4 +1,7 @@
-"""Pods without processes: `sleep`, `exit`, `true`, `false` and `trap` are read and played on a clock."""
+"""Pods without processes: `sleep`, `exit`, `true`, `false` and `trap` are read and played on a clock.
+
+A variable that doubles itself for ever, as in `while true; do x=$x$x; done`, runs into the memory limit.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from k8s_bridge.sandbox.controllers.kubelet_runtime import (
 
 _TRAP = re.compile(r"""trap\s+(['"])(?P<body>.*?)\1\s+(?:SIG)?TERM""")
 _EXIT = re.compile(r"\bexit\s+(\d+)")
+_DOUBLES = re.compile(r"\b(\w+)=\$\1\$\1\b")
 _FOREVER = {"infinity", "inf"}
 
 
@@ -33,6 +37,7 @@ class Script:
     seconds: float | None
     code: int
     on_term: int | None = None
+    cause: str = ""
 
 
 def read_script(words: Sequence[str]) -> Script:
@@ -45,6 +50,8 @@ def read_script(words: Sequence[str]) -> Script:
 
 
 def _shell(text: str) -> Script:
+    if _DOUBLES.search(text):
+        return Script(seconds=0.0, code=SIGKILL_EXIT, cause="OOMKilled")
     trap = _TRAP.search(text)
     on_term = None
     if trap:
@@ -75,7 +82,7 @@ def _play(commands: Sequence[list[str]], *, on_term: int | None) -> Script:
 
 
 class SimulatedRuntime:
-    """Plays each pod's script; an image with "missing" or "nosuch" in its name cannot be pulled."""
+    """Plays each pod's script. What has "missing" or "nosuch" in its name, image or command, is not there."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -85,10 +92,16 @@ class SimulatedRuntime:
         del env
         container = main_container(pod)
         image = container.get("image", "")
-        if "missing" in image or "nosuch" in image:
+        if _is_missing(image):
             raise ImagePullError(_not_found(image))
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        if words and _is_missing(words[0]):
+            raise FileNotFoundError(f'exec: "{words[0]}": stat {words[0]}: no such file or directory')
         return SimulatedPod(self._clock, read_script(words))
+
+
+def _is_missing(name: str) -> bool:
+    return "missing" in name or "nosuch" in name
 
 
 def _not_found(image: str) -> str:
@@ -133,8 +146,8 @@ class SimulatedPod:
         if self._script.seconds is None:
             return
         await self._clock.sleep(self._script.seconds)
-        self._end(self._script.code)
+        self._end(self._script.code, cause=self._script.cause)
 
-    def _end(self, code: int) -> None:
+    def _end(self, code: int, *, cause: str = "") -> None:
         if not self._ended.done():
-            self._ended.set_result(ExitStatus(code=code))
+            self._ended.set_result(ExitStatus(code=code, cause=cause))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -29,7 +29,11 @@ from k8s_bridge.sandbox.controllers.kueue.workload import parse, usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What an observation changed. `freed`: the ClusterQueue that got quota back; `why`: not worth a try."""
+    """What an observation changed.
+
+    `freed`: the ClusterQueue where quota came free, or may be taken now from somebody whose priority changed;
+    `why`: not worth a try.
+    """
 
     freed: str = ""
     queued: str = ""
@@ -79,14 +83,18 @@ class Cache:
             found.append(("Stopped", "is stopped"))
         used = dict.fromkeys(f for g in queue.groups for f in g.flavors)
         if lost := [f for f in used if f not in self.flavors]:
-            found.append(("FlavorNotFound", f"references missing ResourceFlavor(s): {_go(lost)}"))
+            found.append(("FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(lost)}"))
         if lost := [c for c in queue.checks if c not in self.checks]:
-            found.append(("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {_go(lost)}"))
+            found.append(
+                ("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {','.join(lost)}")
+            )
         dull = [
             c for c in queue.checks if c in self.checks and not conditions.is_true(self.checks[c], "Active")
         ]
         if dull:
-            found.append(("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {_go(dull)}"))
+            found.append(
+                ("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(dull)}")
+            )
         if not found:
             return None
         return found[0][0], f"Can't admit new workloads: {', '.join(text for _, text in found)}."
@@ -122,8 +130,9 @@ class Cache:
         self._note_user(key, obj)
         if holds_quota(obj):
             self._stop_waiting(key)
-            self._hold(key, obj)
-            return Moved()
+            old, new = self.holder(key), self._hold(key, obj)
+            changed = old is not None and old.workload.priority != new.workload.priority
+            return Moved(freed=new.queue if changed else "")
         freed = self._let_go(key)
         if not wants_quota(obj):
             self._stop_waiting(key)
@@ -145,7 +154,7 @@ class Cache:
             self.users.setdefault(local, set()).add(key)
             self._uses[key] = local
 
-    def _hold(self, key: Key, obj: Json) -> None:
+    def _hold(self, key: Key, obj: Json) -> Holder:
         queue = obj["status"]["admission"]["clusterQueue"]
         since = conditions.find(obj, QUOTA_RESERVED)
         assert since is not None
@@ -163,6 +172,7 @@ class Cache:
         self._held_in[key] = queue
         self.holders.setdefault(queue, {})[key] = new
         self.ledger.add(queue, new.usage)
+        return new
 
     def _let_go(self, key: Key) -> str:
         queue = self._held_in.pop(key, "")
@@ -211,8 +221,3 @@ def wants_quota(obj: Json) -> bool:
     if is_deleted(obj) or conditions.is_true(obj, FINISHED) or conditions.is_false(obj, REQUEUED):
         return False
     return bool(obj["spec"].get("active", True))
-
-
-def _go(names: Iterable[str]) -> str:
-    """A list as Go prints it."""
-    return f"[{' '.join(names)}]"

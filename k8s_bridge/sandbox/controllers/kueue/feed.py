@@ -36,7 +36,7 @@ class Retry:
 
     def reconcile(self, key: Key) -> float | None:
         """Take back what was set aside."""
-        if pending := self._cache.pending.get(key[1]):
+        if (pending := self._cache.pending.get(key[1])) is not None:
             pending.retry()
             self._engine.add(self._cycle, ALL_QUEUES)
         return None
@@ -165,7 +165,7 @@ class Feed:
     def _react(self, moved: Moved) -> None:
         if moved.freed:
             for member in self._cache.ledger.family(moved.freed):
-                if pending := self._cache.pending.get(member):
+                if (pending := self._cache.pending.get(member)) is not None:
                     pending.release()
                 self._engine.add_later(self._retry, ("", member), after=self._timing.requeue)
         if moved.freed or (moved.queued and not moved.why):

@@ -27,9 +27,13 @@ class JobReconciler:
     def reconcile(self, key: Key) -> float | None:
         """Bring the job and its Workload one step closer."""
         job = self._api.storage.find(self._adapter.kind, *key)
-        if job is None or is_deleted(job) or not _queue(job):
+        if job is None or not _queue(job):
             return None
         mine = self._workloads.of(job["metadata"]["uid"])
+        if is_deleted(job):
+            for found in mine:
+                self._api.drop_finalizer(WORKLOADS, found, workload.FINALIZER)
+            return None
         if not mine:
             return self._without_workload(job)
         found = self._api.storage.get(WORKLOADS, key[0], mine[0]["metadata"]["name"])
@@ -152,9 +156,9 @@ class OrphanReconciler:
         self._api = api
 
     def reconcile(self, key: Key) -> float | None:
-        """Drop the finalizer once the job is not there any more."""
+        """Drop the finalizer: nobody has to be stopped any more."""
         found = self._api.storage.find(WORKLOADS, *key)
-        if found is not None and is_deleted(found):
+        if found is not None:
             self._api.drop_finalizer(WORKLOADS, found, workload.FINALIZER)
         return None
 

@@ -137,7 +137,8 @@ class WorkloadLifecycle:
         obj = self._api.set_status(WORKLOADS, obj, status)
         condition = conditions.find(obj, transitions.EVICTED)
         assert condition is not None
-        self._api.event(obj, f"EvictedDueTo{condition['reason']}", message, source=SOURCE)
+        if holds_quota(obj):
+            self._api.event(obj, f"EvictedDueTo{condition['reason']}", message, source=SOURCE)
         return True
 
     def _restart(self, obj: Json) -> bool:
@@ -157,6 +158,8 @@ class WorkloadLifecycle:
             new = transitions.target_deactivation(obj, reason=_TOO_LONG, message=text, now=self._api.stamp)
             return self._write(obj, new)
         self._api.patch(WORKLOADS, obj, {"spec": {"active": False}})
+        text = f"The maximum execution time ({obj['spec']['maximumExecutionTimeSeconds']}s) exceeded"
+        self._api.event(obj, _TOO_LONG, text, source=SOURCE, warning=True)
         return True
 
     def _time_left(self, obj: Json) -> float | None:
