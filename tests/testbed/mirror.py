@@ -19,6 +19,8 @@ from testbed.places import API
 
 Callback = Callable[[Change, Json], None]
 _PAUSE = 0.2
+_PATIENCE = 60.0
+"""Seconds for a call: on a busy machine an API server can take many."""
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _SECRET = ("secrets", "configmaps", "serviceaccounts")
 WATCHED = tuple(kind for kind in ALL if kind.plural not in _SECRET)
@@ -86,7 +88,7 @@ class Mirror:
         return self._call("PATCH", f"{self._path(kind)}/{name}", json=patch)
 
     def _call(self, method: str, path: str, *, json: Json) -> Json:
-        with httpx.Client(**how_to_reach()) as client:
+        with httpx.Client(**how_to_reach(), timeout=_PATIENCE) as client:
             answer = client.request(method, path, json=json, headers=_MERGE if method == "PATCH" else None)
         if answer.is_error:
             raise RuntimeError(f"{method} {path}: {answer.text}")

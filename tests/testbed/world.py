@@ -153,6 +153,6 @@ def _clear() -> None:
     for mixing in kubectl("-n", NAMESPACE, "get", "workloadmixings", "--output=name").split():
         # Its bridge is gone, and nobody else takes its finalizer off.
         kubectl("-n", NAMESPACE, "patch", mixing, "--type=merge", '--patch={"metadata":{"finalizers":null}}')
-    kubectl("delete", "namespace", NAMESPACE, ray_cluster.NAMESPACE, "--ignore-not-found", "--timeout=60s")
+    kubectl("delete", "namespace", NAMESPACE, ray_cluster.NAMESPACE, "--ignore-not-found", "--timeout=180s")
     kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OLD), "--all", "--timeout=30s")
     kubectl("create", "namespace", NAMESPACE)
