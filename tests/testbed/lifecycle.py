@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from k8s_bridge.sandbox.slurm_real import rootfs
@@ -13,7 +14,7 @@ from k8s_bridge.sandbox.slurm_real.release import RELEASES, prepare
 from testbed import bridge_image, certificates, control, images, install, network, node, programs, sysctls
 from testbed.locks import lock
 from testbed.places import KUBECONFIG, LOGS, NAME, NETNS, NODES, RUN
-from testbed.shell import Failed, say
+from testbed.shell import Failed, running, say
 
 _PROGRAMS = {
     "containerd": "containerd",
@@ -25,6 +26,17 @@ _PROGRAMS = {
     "ip": "iproute2",
 }
 _CNI = Path("/usr/lib/cni/bridge")
+_DAEMONS = Counter(
+    {
+        "etcd": 1,
+        "kube-apiserver": 1,
+        "kube-controller-manager": 1,
+        "kube-scheduler": 1,
+        "kube-proxy": 1 + len(NODES),
+        "containerd": len(NODES),
+        "kubelet": len(NODES),
+    }
+)
 _READY = RUN / "ready"
 _HINTS = f"""The testbed is up.
   export KUBECONFIG={KUBECONFIG}
@@ -45,10 +57,10 @@ def prepare_all() -> None:
 
 
 def up() -> None:
-    """Bring it up, over the ruins of an earlier one as well; one that is up stays. Raises Failed."""
+    """Bring it up, over the ruins of an earlier one as well; one that is whole stays. Raises Failed."""
     prepare_all()
     with lock(NAME):
-        if not is_up():
+        if not is_up() or not running() >= _DAEMONS:
             _down()
             _start()
     say(_HINTS.format(kubectl=programs.program("kubectl")))

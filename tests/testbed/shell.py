@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from k8s_bridge.sandbox.slurm_real.process import MARKER
+from k8s_bridge.sandbox.slurm_real.process import MARKER, marked
 from testbed.places import LOGS, NAME, NETNS, RUN
 
 _STARTED = time.monotonic()
@@ -52,6 +53,12 @@ def daemon(name: str, *argv: str | Path, netns: str = NAME) -> None:
             env={**os.environ, MARKER: str(RUN)},
             check=True,
         )
+
+
+def running() -> Counter[str]:
+    """How many daemons of each program run."""
+    words = (Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in marked(RUN))
+    return Counter(Path(argv[0].decode()).name for argv in words)
 
 
 def until(what: str, ready: Callable[[], object], *, seconds: float = 60.0, pause: float = 0.2) -> None:
