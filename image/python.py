@@ -55,6 +55,7 @@ def _install(target: Path, *what: str, stdin: str = "") -> None:
     where = (f"--target={target / PACKAGES}", f"--python-version={PYTHON}")
     uv("pip", "install", "--quiet", "--no-deps", "--link-mode=copy", *where, *what, stdin=stdin)
     shutil.rmtree(target / PACKAGES / "bin", ignore_errors=True)  # scripts for the Python that runs here
+    (target / PACKAGES / ".lock").unlink(missing_ok=True)
 
 
 def _compile(target: Path, *folders: Path) -> None:

@@ -19,18 +19,18 @@ from testbed.shell import Failed, run, say
 
 REPOSITORY = "testbed.local/k8s-bridge"
 _BASE = ("pyproject.toml", "uv.lock", "image")
-_KEPT = 2 * 24 * 3600.0
 _PROJECT = ("Dockerfile", "api", "k8s_bridge")
+"""What each step makes the image from."""
+_KEPT = 2 * 24 * 3600.0
 
 
 def build() -> None:
-    """Make its archive when there is none of this very source; what was made days ago goes."""
-    with lock("bridge-image"):
-        archive = oci.archive(image())
-        archive.touch()
-        for old in (*archive.parent.glob("k8s-bridge-*.tar"), *CACHE.glob("bridge-base-*")):
-            if time.time() - old.stat().st_mtime > _KEPT:
-                shutil.rmtree(old) if old.is_dir() else old.unlink()
+    """Make its archive when there is none of this very source; what nobody made for days goes."""
+    archive = oci.archive(image())
+    archive.touch()
+    for old in (*archive.parent.glob("k8s-bridge-*.tar"), *CACHE.glob("bridge-base-*")):
+        if time.time() - old.stat().st_mtime > _KEPT:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
 
 
 def load() -> str:
@@ -78,10 +78,11 @@ def _layer(tar: tarfile.TarFile) -> None:
 
 def _base() -> Path:
     base = CACHE / f"bridge-base-{_digest(*_BASE)}"
-    if not base.exists():
-        say("making the lower part of the bridge's image")
-        _step("base", base.with_suffix(".partial"))
-        base.with_suffix(".partial").rename(base)
+    with lock(base.name):
+        if not base.exists():
+            say("making the lower part of the bridge's image")
+            _step("base", base.with_suffix(".partial"))
+            base.with_suffix(".partial").rename(base)
     base.touch()
     return base
 
