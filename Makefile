@@ -59,4 +59,4 @@ bench: .venv/.ready ## scenarios with committed budgets; fails when one is misse
 docs: .venv/.ready ## CRD, JSON schema and reference tables from the models
 	$(RUN)python -m api.generate
 	$(RUN)python charts/generate.py
-	$(RUN)python docs/generate.py
+	PYTHONPATH=tests $(RUN)python docs/generate.py

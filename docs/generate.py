@@ -1,35 +1,77 @@
-"""Writes what docs/ takes from the code: the table of states. A test fails when it is stale."""
+"""Writes what docs/ takes from code and tests: tables between marks. A test fails when one is stale."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from k8s_bridge.slurm.decide import TABLE, Row
+from support.scontrol_table import ROWS
+from support.scontrol_table import Row as Trial
 
-ARCHITECTURE = Path(__file__).parent / "architecture.md"
-_MARKS = re.compile(r"(?<=<!-- states -->\n).*?(?=<!-- /states -->)", re.DOTALL)
+from k8s_bridge.slurm.decide import TABLE
+from k8s_bridge.slurm.eligibility import RULES
+from k8s_bridge.slurm.row import Row
+
+DOCS = Path(__file__).parent
+_MARKED = re.compile(r"(?P<begin><!-- (?P<name>\w+) -->\n).*?(?P<end><!-- /(?P=name) -->)", re.DOTALL)
 
 
 def states() -> str:
-    """The table of states in Markdown."""
-    lines = ["| state | what shows it | what is done |", "| --- | --- | --- |"]
-    return "\n".join([*lines, *map(_line, TABLE)]) + "\n"
+    """The table of states."""
+    return _table(("state", "what shows it", "what is done"), map(_state, TABLE))
+
+
+def eligibility() -> str:
+    """What keeps a job from being admitted."""
+    return _table(("what", "when"), ((_word(rule.__name__), _said(rule)) for rule in RULES))
+
+
+def scontrol() -> str:
+    """The table of what scontrol does."""
+    return _table(("command", "by", "while the job", "what becomes of it"), map(_trial, ROWS))
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "states": states,
+    "eligibility": eligibility,
+    "scontrol": scontrol,
+}
+
+
+def pages() -> Mapping[Path, str]:
+    """The pages with tables, as they should be."""
+    texts = {page: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("*.md"))}
+    return {page: rendered(text) for page, text in texts.items() if _MARKED.search(text)}
 
 
 def rendered(text: str) -> str:
-    """`text` with the table between its marks."""
-    return _MARKS.sub(lambda _: states(), text)
+    """`text` with each table between its marks."""
+    return _MARKED.sub(lambda match: match["begin"] + TABLES[match["name"]]() + match["end"], text)
 
 
-def _line(row: Row) -> str:
-    shown, done = (_first_sentence(part.__doc__ or "") for part in (row.holds, row.move))
-    return f"| {row.state.value} | {shown} | {done} |"
+def _state(row: Row[Any]) -> tuple[str, ...]:
+    return row.state.value, _said(row.holds), _said(row.move)
 
 
-def _first_sentence(text: str) -> str:
-    return " ".join(text.partition("\n\n")[0].split())
+def _trial(row: Trial) -> tuple[str, ...]:
+    return f"`{row.command}`", row.by.value, row.stage.value, row.outcome.value
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    cells = (heads, tuple("---" for _ in heads), *rows)
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def _word(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _said(part: Callable[..., object]) -> str:
+    return " ".join((part.__doc__ or "").partition("\n\n")[0].split())
 
 
 if __name__ == "__main__":
-    ARCHITECTURE.write_text(rendered(ARCHITECTURE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, page in pages().items():
+        path.write_text(page, encoding="utf-8")

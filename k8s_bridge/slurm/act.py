@@ -39,9 +39,8 @@ from k8s_bridge.slurm.effects import (
     SetText,
     SlurmEffect,
     TakeHold,
-    Unpin,
 )
-from k8s_bridge.slurm.facts import TEXT_PREFIX
+from k8s_bridge.slurm.facts import TEXT_PREFIX, held_against_text
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.tables import Tables
 
@@ -119,8 +118,6 @@ class Actor:
         match effect:
             case TakeHold(job_id=job_id, text=text):
                 change = JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text))
-            case Unpin(job_id=job_id, constraints=constraints, text=text):
-                change = JobUpdate(constraints=constraints, **self._texts(job_id, text))
             case SetText(job_id=job_id, text=text):
                 change = JobUpdate(**self._texts(job_id, text))
             case Repin(constraints=constraints):
@@ -167,7 +164,15 @@ class Actor:
         self._tables.jobsets.upsert(there)
 
     async def _rehold(self, effect: Rehold) -> None:
-        """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way."""
+        """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way.
+
+        Somebody may have held the job while it ran, which its state does not tell: that hold stays theirs,
+        and so does the pin, which outlives their release.
+        """
+        there = await self._read(effect.job_id)
+        if held_against_text(there):
+            self._tables.jobs.upsert(there)
+            raise Conflict(f"job {effect.job_id} is held by somebody else")
         await self._update(
             effect.job_id, JobUpdate(hold=Hold.TAKE, **self._texts(effect.job_id, effect.text))
         )

@@ -46,15 +46,6 @@ class Rehold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unpin:
-    """The same of a job that somebody else holds: their hold stays as it is."""
-
-    job_id: int
-    constraints: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recount:
     """Say the job's node count again: slurmctld then counts anew what the job asks for.
 
@@ -149,7 +140,7 @@ class NodesDelete:
     nodes: tuple[str, ...]
 
 
-JobChange = TakeHold | Unpin | SetText | Repin | AllowRequeue | Recount | Acknowledge | SetPriority
+JobChange = TakeHold | SetText | Repin | AllowRequeue | Recount | Acknowledge | SetPriority
 """What is one change of the job's record."""
 SlurmEffect = JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete
 Effect = KubeEffect | CreateJobSet | SlurmEffect

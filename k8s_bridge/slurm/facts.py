@@ -18,7 +18,7 @@ from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
 _ENDED = frozenset({"Succeeded", "Failed"})
-_HOLDS = frozenset({"JobHeldUser", "JobHeldAdmin"})
+_NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 
 
 class Facts:
@@ -177,11 +177,6 @@ class Facts:
         return int(text) if text.isdecimal() else 0
 
     @lazy
-    def held_while_active(self) -> bool:
-        """Somebody held the job while it runs, which Slurm heeds when it is requeued. We never do that."""
-        return self.job.active and self.job.reason in _HOLDS
-
-    @lazy
     def obstacle(self) -> Obstacle | None:
         """What keeps Slurm from starting the job, whatever capacity it has."""
         return obstacle(self.job, self.unit.surroundings, now=self.now)
@@ -236,6 +231,14 @@ def same_identity(anchor: str, job: Job) -> bool:
     if user != job.user_id:
         return False
     return submit == job.submit_time or job.restart_count > restarts
+
+
+def held_against_text(job: Job) -> bool:
+    """Held although our text, which changes in the same call as our hold, still says that it is not.
+
+    So it was held by somebody else; only BadConstraints is a hold of Slurm's own, which it takes off again.
+    """
+    return job.held and job.admin_comment.startswith(_NOT_OUR_HOLD) and job.reason != "BadConstraints"
 
 
 def pin(constraints: str, feature: str) -> str:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm.eligibility import Grip, withholds
-from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts
+from k8s_bridge.slurm.facts import Facts, held_against_text
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import COMPLETING
 from k8s_bridge.slurm.unit import Deletion, Presence
 
-_NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 _FINAL_HOLDS = frozenset({"JobHeldAdmin", "JobHoldMaxRequeue", "JobLaunchFailure"})
 
 
@@ -87,13 +86,12 @@ def bad_constraints(facts: Facts) -> bool:
 def held_by_other(facts: Facts) -> bool:
     """Held although we released it, held otherwise than we do, or held by an admin before we ever touched it.
 
-    Our text changes in the same call as our hold, so a held job that still says "Released" was held by
-    somebody else. Our hold is an admin's: it is a user's after `scontrol uhold`.
+    Our hold is an admin's: it is a user's after `scontrol uhold`.
     """
     job = facts.job
     if not job.held:
         return False
-    if job.admin_comment.startswith(_NOT_OUR_HOLD):
+    if held_against_text(job):
         return True
     if facts.released_on and facts.pinned and not facts.ours_by_text:
         return True

@@ -292,10 +292,9 @@ class World:
                 self._job(held=True, reason="JobHeldAdmin", admin_comment=text)
             case fx.Rehold(constraints=constraints, text=text):
                 self._must_pend()
+                if self.held_by_other:
+                    raise Conflict("held by somebody else")
                 self._job(held=True, reason="JobHeldAdmin", admin_comment=text, features=constraints)
-            case fx.Unpin(constraints=constraints, text=text):
-                self._must_pend()
-                self._job(admin_comment=text, features=constraints)
             case fx.PinAndRelease():
                 self._release(effect)
             case fx.AllowRequeue():

@@ -63,7 +63,8 @@ class WorldConfig:
     """One world.
 
     `release` is Slurm's; `quota` what both teams have together; `machine` what each of the `machines`
-    Kubernetes nodes has; `spec` is laid over the spec of the WorkloadMixing.
+    Kubernetes nodes has; `spec` is laid over the spec of the WorkloadMixing; `slurm_conf` are more lines
+    for the slurm.conf of a real cluster.
     """
 
     directory: Path
@@ -75,4 +76,5 @@ class WorldConfig:
     sharing: Sharing = Sharing.ONE_QUEUE
     pace: Pace = Pace.FAST
     spec: Mapping[str, Any] = field(default_factory=dict)
+    slurm_conf: str = ""
     seed: int = 0

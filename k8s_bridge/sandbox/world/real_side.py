@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,8 +23,8 @@ from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, SlurmFacts
 _LOOK_LOG = 0.05
 _LOOK_REST = 0.4
 _STARTED = re.compile(
-    r"(?:Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+))"
-    r"|(?:Started JobId=(?P<job2>\d+) in \S+ on (?P<nodes2>\S+))"
+    r"(?:Allocate JobId=(?P<job>\d+)\S* NodeList=(?P<nodes>\S+))"
+    r"|(?:Started JobId=(?P<job2>\d+)\S* in \S+ on (?P<nodes2>\S+))"
 )
 _MOVED = re.compile(r"JobId=\d+ done|requeue job JobId=|select_p_reconfigure")
 """A job ended or was requeued, a node came or went: worth a look before the next is due."""
@@ -44,7 +45,12 @@ class RealSide:
     @classmethod
     async def start(cls, config: WorldConfig, pulse: Pulse) -> RealSide:
         """A running, empty cluster with the managed partitions. RuntimeError when it does not come up."""
-        slurm = await RealSlurm.start(config.release, config.directory / "slurm", partitions=PARTITIONS)
+        slurm = await RealSlurm.start(
+            config.release,
+            config.directory / "slurm",
+            partitions=PARTITIONS,
+            extra_conf=config.slurm_conf,
+        )
         return cls(slurm, pulse=pulse)
 
     @property
@@ -70,9 +76,23 @@ class RealSide:
         """Submit by sbatch; the job's id."""
         return await self.slurm.sbatch(*request.arguments(), script=request.script)
 
-    async def cancel(self, job_id: int) -> None:
+    async def cancel(self, job_id: int, task: int | None = None) -> None:
         """Cancel by scancel."""
-        await self.slurm.world.run("scancel", str(job_id))
+        await self.slurm.world.run("scancel", _named(job_id, task))
+
+    async def hold(self, job_id: int) -> None:
+        """Hold by scontrol, which complains of the tasks of an array that are over."""
+        with contextlib.suppress(CommandFailed):
+            await self.slurm.scontrol("hold", str(job_id))
+
+    async def release(self, job_id: int) -> None:
+        """Release by scontrol, which complains while no node could run the job."""
+        with contextlib.suppress(CommandFailed):
+            await self.slurm.scontrol("release", str(job_id))
+
+    async def requeue(self, job_id: int, task: int | None = None) -> None:
+        """Requeue by scontrol."""
+        await self.slurm.scontrol("requeue", _named(job_id, task))
 
     async def refresh(self) -> None:
         """Read jobs and nodes now; what cannot be read now is read the next time."""
@@ -144,11 +164,17 @@ class RealSide:
             return (listed,)
 
 
+def _named(job_id: int, task: int | None) -> str:
+    return str(job_id) if task is None else f"{job_id}_{task}"
+
+
 def _job(raw: Mapping[str, Any]) -> JobFact:
     states = _words(raw["job_state"])
     flags = states[1:]
     return JobFact(
         job_id=raw["job_id"],
+        unit=_number(raw.get("array_job_id")) or _number(raw.get("het_job_id")) or 0,
+        task=_task(raw.get("array_task_id")),
         name=raw.get("name") or "",
         partition=raw.get("partition") or "",
         state=states[0],
@@ -176,6 +202,10 @@ def _words(raw: str | Iterable[str] | None) -> list[str]:
 
 def _listed(raw: str | Iterable[str] | None) -> Iterable[str]:
     return filter(None, raw.split(",")) if isinstance(raw, str) else raw or ()
+
+
+def _task(raw: Any) -> int | None:
+    return None if isinstance(raw, Mapping) and not raw.get("set") else _number(raw)
 
 
 def _number(raw: Any) -> int | None:

@@ -15,7 +15,6 @@ from k8s_bridge.slurm.effects import (
     NodesDown,
     Rehold,
     SetText,
-    Unpin,
 )
 from k8s_bridge.slurm.facts import Facts
 from k8s_bridge.slurm.model import Job
@@ -62,19 +61,16 @@ def send_back(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:
         effects.append(AllowRequeue(job_id=job_id))
     if nodes:
         effects.append(NodesDown(nodes=nodes, reason=f"k8s-bridge: {why}"[:200]))
-        effects.append(_back_to_the_queue(facts, why))
+        hold = Rehold(
+            job_id=job_id,
+            constraints=facts.user_constraints,
+            begin=Begin.AT_ONCE,
+            text=say("Requeued", why),
+        )
+        effects.append(hold)
         effects.append(NodesDelete(nodes=nodes))
     forget = forget_release(facts, requeues=facts.requeues + 1)
     return verdict(*effects, *forget, reason="Requeued", text=why, after=LOOK_AGAIN)
-
-
-def _back_to_the_queue(facts: Facts, why: str) -> Effect:
-    """A hold that somebody set while the job ran is theirs: it stays, and theirs to release."""
-    job_id, constraints = facts.unit.job_id, facts.user_constraints
-    if facts.held_while_active:
-        text = say("HeldByOther", f"{why}; held by its owner or an admin, release it to go on")
-        return Unpin(job_id=job_id, constraints=constraints, text=text)
-    return Rehold(job_id=job_id, constraints=constraints, begin=Begin.AT_ONCE, text=say("Requeued", why))
 
 
 def fail(facts: Facts, *, nodes: tuple[str, ...], why: str) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -44,6 +45,9 @@ PROGRESS = (
     World.nodes_register,
     World.slurm_starts,
 )
+
+
+pytestmark = pytest.mark.timeout(400)
 
 
 class AnyOrder(RuleBasedStateMachine):

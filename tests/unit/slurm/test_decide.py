@@ -12,6 +12,7 @@ from support.job_world import FEATURE, PARTITION, World
 from api.v1alpha1.policy import NoRequeuePolicy, RefusedJobPolicy
 from api.views import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
 from k8s_bridge.core import naming
+from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import TABLE, decide
 from k8s_bridge.slurm.effects import (
     Acknowledge,
@@ -376,11 +377,13 @@ def test_a_hold_of_a_running_job_outlives_its_eviction():
     world.scontrol_hold_running()
     assert verdict(world)[0] is State.RUNNING
     world.kueue_evicts()
-    assert one_pass(world) == (State.EVICTED, ["NodesDown", "Unpin", "NodesDelete", "Patch"])
-    assert (world.job.reason, world.job.features) == ("JobHeldUser", "")
-    assert verdict(world)[0] is State.HELD_BY_OTHER
+    with pytest.raises(Conflict):
+        one_pass(world)
+    assert (world.job.reason, world.job.features) == ("JobHeldUser", FEATURE)
+    assert one_pass(world) == (State.HELD_BY_OTHER, ["SetText"])
     world.scontrol_release()
-    assert one_pass(world) == (State.HELD, ["TakeHold"])
+    assert one_pass(world) == (State.EVICTED, ["Rehold", "Patch"]), "pinned until it is ours to hold"
+    assert world.job.features == ""
 
 
 def test_a_waiting_job_can_be_held_by_uhold():

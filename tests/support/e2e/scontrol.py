@@ -1,0 +1,327 @@
+"""Does the rows of scontrol_table on a real cluster, all of a stage at once, and says what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from k8s_bridge.core import naming
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADS
+from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm
+from k8s_bridge.sandbox.world import Unmet, World
+from support.scontrol_table import By, Outcome, Row, Stage
+
+OWNER = "games"
+LIMIT = "10"
+CAP = 3000
+SPEC = {"enablePrioritySync": True, "maxUserPriority": CAP}
+CONF = "Licenses=matlab:50\nPartitionName=elsewhere Nodes=ALL State=UP"
+LONG = 60.0
+"""Seconds for what waits out the grace of a foreign hold."""
+STILL = 3.0
+"""Seconds in which a change would have been seen: the bridge reads what it works on every second."""
+_MADE_ALL_THE_SAME = "Requested partition configuration not available now"
+_ONCE_MORE = "Resource temporarily unavailable"
+"""24.11 changes no partition while its backfill scheduler is at work."""
+
+
+class Trial:
+    """One row and its job."""
+
+    def __init__(self, world: World, slurm: RealSlurm, row: Row, *, job_id: int, hog: int) -> None:
+        self.world, self.slurm, self.row, self.job_id = world, slurm, row, job_id
+        self._names = {"JOB": str(job_id), "HOG": str(hog)}
+        self.refused = ""
+        self.before = self.jobset()
+        self.nodes = world.jobs[job_id].nodes
+
+    # -- what is done ---------------------------------------------------------------------------
+
+    async def do(self) -> None:
+        """The row's command; what Slurm refuses is noted."""
+        user = OWNER if self.row.by is By.OWNER else "root"
+        try:
+            await self._command(*self.row.command.split(), user=user)
+        except CommandFailed as error:
+            if _MADE_ALL_THE_SAME not in str(error):
+                self.refused = str(error)
+
+    async def release(self) -> None:
+        """Whoever may, lets it go on."""
+        await self._command("release", "JOB", user="root")
+
+    async def _command(self, *words: str, user: str) -> None:
+        said = []
+        for word in words:
+            head, sign, tail = word.rpartition("=")
+            said.append(f"{head}{sign}{self._named(tail)}")
+        argv = said if said[0] == "scancel" else ["scontrol", *said]
+        for _ in range(50):
+            try:
+                await self.slurm.world.run(*argv, user=user)
+            except CommandFailed as error:
+                if _ONCE_MORE not in str(error):
+                    raise
+                await asyncio.sleep(0.1)
+            else:
+                return
+
+    def _named(self, text: str) -> str:
+        kind, colon, name = text.rpartition(":")
+        return f"{kind}{colon}{self._names.get(name, name)}"
+
+    # -- what is seen ---------------------------------------------------------------------------
+
+    def jobset(self) -> Mapping[str, Any] | None:
+        """Its JobSet, unless that is being deleted."""
+        found = (
+            o for o in self.world.of_job(JOBSETS, self.job_id) if "deletionTimestamp" not in o["metadata"]
+        )
+        return next(found, None)
+
+    def same_jobset(self) -> bool:
+        """Nothing was asked anew."""
+        return (
+            (found := self.jobset()) is not None
+            and self.before is not None
+            and _uid(found) == _uid(self.before)
+        )
+
+    async def until(self, condition: Callable[[], object], what: str, seconds: float = LONG) -> None:
+        """Wait; the complaint names the row."""
+        await self.world.until(condition, what=f"{self.row.command}: {what}", seconds=seconds)
+
+    async def says(self, *words: str) -> None:
+        """Until the job's text has all of them."""
+        await self.until(
+            lambda: all(word in self.world.text(self.job_id) for word in words), f"the job says {words}"
+        )
+
+    async def stays(self, condition: Callable[[], bool], what: str) -> None:
+        """It holds now and for as long as a change would take."""
+        for _ in range(int(STILL / 0.1)):
+            assert condition(), f"{self.row.command}: {what}, but {self.world.jobs.get(self.job_id)}"
+            await asyncio.sleep(0.1)
+
+    async def runs(self, *, restarts: int) -> None:
+        """Until it runs, after so many restarts."""
+
+        def there() -> bool:
+            job = self.world.jobs[self.job_id]
+            return job.running and job.restarts == restarts
+
+        await self.until(there, f"it runs after {restarts} restarts")
+
+    async def queued(self) -> None:
+        """Nothing was taken from it, and it has not started."""
+        job = self.world.jobs
+        await self.stays(lambda: self.same_jobset() and job[self.job_id].held, "it waits as before")
+        assert not [start for start in self.world.timeline.starts if start.job_id == self.job_id]
+
+    async def untouched(self) -> None:
+        """It runs as before."""
+
+        def same() -> bool:
+            job = self.world.jobs[self.job_id]
+            return job.running and job.restarts == 0 and job.nodes == self.nodes and self.same_jobset()
+
+        await self.stays(same, "it runs on")
+
+    def _inactive(self) -> bool:
+        workload = self.world.workload(self.job_id)
+        return workload is not None and workload["spec"].get("active") is False
+
+    # -- outcomes -------------------------------------------------------------------------------
+
+    async def respected(self) -> None:
+        await self.says("HeldByOther")
+        await self.until(self._inactive, "its quota goes back")
+        assert self.world.jobs[self.job_id].held
+        await self.release()
+
+    async def respected_and_queued(self) -> None:
+        await self.respected()
+        await self.until(
+            lambda: self.world.jobs[self.job_id].reason == "JobHeldAdmin", "it is held for Kueue"
+        )
+
+    async def replanned(self) -> None:
+        await self.until(lambda: self.jobset() and not self.same_jobset(), "it has another JobSet")
+        before, after = self.before, self.jobset()
+        assert before
+        assert after
+        assert _asked(after) != _asked(before)
+
+    async def no_jobset(self) -> None:
+        await self.until(lambda: not self.world.of_job(JOBSETS, self.job_id), "its JobSet is gone")
+
+    async def ineligible(self) -> None:
+        await self.no_jobset()
+        waits = "waits for its dependency" if "Dependency" in self.row.command else "is not to start before"
+        await self.says(waits)
+
+    async def let_go(self) -> None:
+        await self.no_jobset()
+        await self.says("NotManaged")
+
+    async def prioritised(self) -> None:
+        def there() -> bool:
+            workload = self.world.workload(self.job_id)
+            return workload is not None and workload["spec"]["priority"] == CAP
+
+        await self.until(there, f"its Workload has priority {CAP}")
+        wanted = f"Comment=wm:prio=5000 wm:prio-applied={CAP}"
+        for _ in range(int(LONG / 0.5)):
+            record = await self.slurm.scontrol("show", "job", str(self.job_id))
+            if wanted in record:
+                return
+            await asyncio.sleep(0.5)
+        raise AssertionError(f"{wanted} is not in {record}")
+
+    async def hold_stays(self) -> None:
+        await self.untouched()
+        workload = self.world.workload(self.job_id)
+        assert workload
+        self.world.delete(WORKLOADS, workload["metadata"]["name"])
+        await self.says("HeldByOther")
+        assert self.world.jobs[self.job_id].held
+        await self.release()
+        await self.runs(restarts=1)
+
+    async def held_and_released(self) -> None:
+        await self.respected()
+        await self.runs(restarts=1)
+
+    async def suspended(self) -> None:
+        await self.until(lambda: self.world.jobs[self.job_id].state == "SUSPENDED", "it is suspended")
+        await self.stays(self.same_jobset, "its capacity stays")
+        await self._command("resume", "JOB", user="root")
+        await self.until(lambda: self.world.jobs[self.job_id].running, "it runs again")
+        await self.untouched()
+
+    async def starts_again(self) -> None:
+        await self.runs(restarts=1)
+        assert self.world.jobs[self.job_id].nodes == self.nodes
+        assert self.same_jobset()
+
+    async def followed(self) -> None:
+        await self.until(
+            lambda: _deadline(self.jobset()) > _deadline(self.before), "its pods may live longer"
+        )
+        await self.untouched()
+
+    async def gone(self) -> None:
+        await self.world.until_state(self.job_id, "CANCELLED", seconds=LONG)
+        await self.no_jobset()
+
+
+Check = Callable[[Trial], Awaitable[None]]
+
+WAITING: Mapping[Outcome, Check] = {
+    Outcome.REFUSED: Trial.queued,
+    Outcome.UNSEEN: Trial.queued,
+    Outcome.HELD_AGAIN: Trial.queued,
+    Outcome.KEPT: Trial.queued,
+    Outcome.RESPECTED: Trial.respected_and_queued,
+    Outcome.REPLANNED: Trial.replanned,
+    Outcome.INELIGIBLE: Trial.ineligible,
+    Outcome.LET_GO: Trial.let_go,
+    Outcome.PRIORITY: Trial.prioritised,
+    Outcome.GONE: Trial.gone,
+}
+RUNNING: Mapping[Outcome, Check] = {
+    Outcome.REFUSED: Trial.untouched,
+    Outcome.RUNS_ON: Trial.untouched,
+    Outcome.HOLD_STAYS: Trial.hold_stays,
+    Outcome.RESPECTED: Trial.held_and_released,
+    Outcome.SUSPENDED: Trial.suspended,
+    Outcome.STARTS_AGAIN: Trial.starts_again,
+    Outcome.FOLLOWED: Trial.followed,
+    Outcome.PRIORITY: Trial.prioritised,
+    Outcome.GONE: Trial.gone,
+}
+_NEVER_RUNS = {Outcome.INELIGIBLE, Outcome.LET_GO, Outcome.GONE}
+
+
+async def submit(slurm: RealSlurm, *options: str, seconds: float) -> int:
+    """A held job of the owner."""
+    script = f"#!/bin/sh\nexec sleep {seconds:g}\n"
+    return await slurm.sbatch("--hold", f"--time={LIMIT}", "--requeue", *options, script=script, user=OWNER)
+
+
+async def attempt(trial: Trial, check: Check) -> str:
+    """ "" when the row holds, or what is wrong."""
+    try:
+        await trial.do()
+        if bool(trial.refused) is not (trial.row.outcome is Outcome.REFUSED):
+            return f"Slurm said: {trial.refused or 'nothing'}"
+        await check(trial)
+    except (AssertionError, CommandFailed, Unmet) as error:
+        return str(error).partition("\n")[0]
+    return ""
+
+
+async def ends_well(trial: Trial, wrong: str) -> str:
+    """After the quota is there: what may run runs to its end; the rest is cancelled."""
+    if wrong:
+        return wrong
+    try:
+        if trial.row.outcome not in _NEVER_RUNS:
+            await trial.world.until_state(trial.job_id, "COMPLETED", seconds=90)
+    except (AssertionError, CommandFailed, Unmet) as error:
+        return str(error).partition("\n")[0]
+    return ""
+
+
+async def waiting(world: World, slurm: RealSlurm, rows: tuple[Row, ...]) -> dict[Row, str]:
+    """What is wrong with each row of that stage, "" for nothing."""
+    hog = await submit(slurm, "-n8", "--partition=urgent", seconds=600)
+    await world.until_state(hog, "RUNNING")
+    ids = [await submit(slurm, "-n1", "--mem=100", "--partition=batch", seconds=1) for _ in rows]
+    for job_id in ids:
+        await world.until(lambda job_id=job_id: world.workload(job_id), what=f"job {job_id} is queued")
+    trials = [Trial(world, slurm, row, job_id=job_id, hog=hog) for row, job_id in zip(rows, ids, strict=True)]
+    first = await asyncio.gather(*(attempt(trial, WAITING[trial.row.outcome]) for trial in trials))
+    await world.scancel(hog)
+    both = zip(trials, first, strict=True)
+    last = await asyncio.gather(*(ends_well(trial, wrong) for trial, wrong in both))
+    await _cancel(world, ids)
+    return dict(zip(rows, last, strict=True))
+
+
+async def running(world: World, slurm: RealSlurm, rows: tuple[Row, ...]) -> dict[Row, str]:
+    """The same for the other stage."""
+    hog = await submit(slurm, "-n1", "--partition=urgent", seconds=600)
+    ids = [await submit(slurm, "-n1", "--mem=100", "--partition=batch", seconds=600) for _ in rows]
+    for job_id in (hog, *ids):
+        await world.until_state(job_id, "RUNNING", seconds=60)
+    trials = [Trial(world, slurm, row, job_id=job_id, hog=hog) for row, job_id in zip(rows, ids, strict=True)]
+    found = await asyncio.gather(*(attempt(trial, RUNNING[trial.row.outcome]) for trial in trials))
+    await _cancel(world, [hog, *ids])
+    return dict(zip(rows, found, strict=True))
+
+
+STAGES: Mapping[Stage, Callable[[World, RealSlurm, tuple[Row, ...]], Awaitable[dict[Row, str]]]] = {
+    Stage.WAITING: waiting,
+    Stage.RUNNING: running,
+}
+
+
+async def _cancel(world: World, ids: list[int]) -> None:
+    for job_id in ids:
+        if not world.jobs[job_id].over:
+            await world.scancel(job_id)
+
+
+def _uid(obj: Mapping[str, Any]) -> str:
+    return str(obj["metadata"]["uid"])
+
+
+def _asked(jobset: Mapping[str, Any]) -> tuple[str, str]:
+    meta = jobset["metadata"]
+    return meta["annotations"][naming.SHAPE], meta["labels"][naming.QUEUE_NAME]
+
+
+def _deadline(jobset: Mapping[str, Any] | None) -> int:
+    return int(jobset["metadata"]["annotations"][naming.DEADLINE]) if jobset else 0
