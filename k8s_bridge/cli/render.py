@@ -144,7 +144,8 @@ def _plans(components: Sequence[Component], mixing: WorkloadMixing) -> list[_Pla
 
 def _plan(component: Component, route: Route, planner: Planner) -> _Plan:
     planned, _ = planner.plan(component.job, route)
-    manifest = planner.render(component.job, route) if isinstance(planned, Layout) else {}
+    slot = None if component.job.array_job_id is None else 0
+    manifest = planner.render(component.job, route, slot=slot) if isinstance(planned, Layout) else {}
     return _Plan(component=component, route=route, planned=planned, manifest=manifest)
 
 

@@ -12,7 +12,6 @@ from k8s_bridge.slurm.layout import Exclusive, Layout, Refusal, digest, plan
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 
 REFUSED = {
-    "--array=1-3": "--array",
     "--sockets-per-node=2 --gpus-per-socket=1": "--gpus-per-socket",
     "--ntasks-per-socket=2 -n4": "--ntasks-per-socket",
     "--ntasks-per-core=1 -n4": "--ntasks-per-core",
@@ -35,7 +34,7 @@ REFUSED = {
     "--gres-flags=enforce-binding": "--gres-flags=enforce-binding",
     "--mem=0": "--mem=0",
     "--mem-per-cpu=0": "--mem=0",
-    "-n1000000000": "--cpus-per-task",
+    "-n1000000000": "--ntasks",
     "-c70000": "--cpus-per-task",
     "-N100000": "--nodes",
     "--mem=100T": "--mem",

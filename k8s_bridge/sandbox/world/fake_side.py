@@ -61,9 +61,21 @@ class FakeSide:
         except SlurmError as error:
             raise RuntimeError(f"sbatch: {error}") from error
 
-    async def cancel(self, job_id: int) -> None:
+    async def cancel(self, job_id: int, task: int | None = None) -> None:
         """Cancel."""
-        self.slurm.cancel(job_id)
+        self.slurm.cancel(job_id, task=task)
+
+    async def hold(self, job_id: int) -> None:
+        """Hold as root."""
+        self.slurm.hold(job_id)
+
+    async def release(self, job_id: int) -> None:
+        """Release as root."""
+        self.slurm.release(job_id)
+
+    async def requeue(self, job_id: int, task: int | None = None) -> None:
+        """Requeue as root."""
+        self.slurm.requeue(job_id, task=task)
 
     async def refresh(self) -> None:
         """Read jobs and nodes now."""
@@ -95,7 +107,7 @@ class FakeSide:
         run = (job.job_id, job.restarts)
         if fact.running and run not in self._running:
             self._running.add(run)
-            self.facts.saw_start(job.job_id, job.nodes)
+            self.facts.saw_start(job.array_id or job.job_id, job.nodes)
         self.facts.saw_job(fact)
 
     def _nodes_changed(self) -> None:
@@ -110,6 +122,8 @@ def _fact(job: Job, *, now: float) -> JobFact:
     record = job.record
     return JobFact(
         job_id=job.job_id,
+        unit=job.array_id,
+        task=job.array_task,
         name=record.get("name", ""),
         partition=record.get("partition", ""),
         state=job.state.value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from k8s_bridge.sandbox.world.timeline import PlainJob, Span, Timeline, of_job
 EVICTION_GRACE = 3.0
 """Seconds that slurmctld may need to learn that a released job's capacity is being taken away."""
 _SHOWN = 3
+_SLOT = re.compile(r"-s\d+$")
 _SELF_EXPLANATORY = frozenset({"COMPLETED", "TIMEOUT", "CANCELLED", "DEADLINE"})
 _EMPTY = frozenset({"", "None"})
 
@@ -57,8 +59,11 @@ def _admitted_first(timeline: Timeline) -> Finding:
 
 
 def _was_admitted(timeline: Timeline, start: Start) -> bool:
+    """Whether each JobSet whose pods it runs on is admitted: a job array has several."""
     spans = of_job(timeline.admissions, start.job_id)
-    return any(span.covers(start.at, grace=EVICTION_GRACE) for span in spans)
+    covering = {span.jobset for span in spans if span.covers(start.at, grace=EVICTION_GRACE)}
+    used = {pod.jobset for pod in timeline.pods if pod.name in start.nodes}
+    return bool(covering) and used <= covering
 
 
 def _on_vanished(timeline: Timeline, start: Start) -> bool:
@@ -83,17 +88,23 @@ def _own_nodes(timeline: Timeline) -> Finding:
 
 
 def _one_jobset(timeline: Timeline) -> Finding:
-    by_job: dict[int, list[Span]] = {}
+    by_job: dict[str, list[Span]] = {}
     for span in timeline.jobsets:
         if span.job_id is not None:
-            by_job.setdefault(span.job_id, []).append(span)
+            by_job.setdefault(_unit(span), []).append(span)
     twice = [
-        f"job {job_id} had {one.name} ({one.uid}) and {other.name} ({other.uid}) at a time"
-        for job_id, spans in by_job.items()
+        f"job {unit} had {one.name} ({one.uid}) and {other.name} ({other.uid}) at a time"
+        for unit, spans in by_job.items()
         for one, other in combinations(spans, 2)
         if one.overlaps(other)
     ]
     return twice, f"{len(timeline.jobsets)} JobSets for {len(by_job)} jobs"
+
+
+def _unit(jobset: Span) -> str:
+    """The job, or the slot of a job array, that a JobSet was made for."""
+    slot = _SLOT.search(jobset.name)
+    return f"{jobset.job_id}{slot.group() if slot else ''}"
 
 
 def _within_quota(timeline: Timeline) -> Finding:

@@ -61,7 +61,8 @@ class Recorder:
     def _lived(self, spans: dict[str, Span], change: Change, obj: Json) -> None:
         meta, now = obj["metadata"], time.time()
         if meta["uid"] not in spans:
-            span = Span(name=meta["name"], uid=meta["uid"], begun=now, job_id=job_of(obj))
+            jobset = (meta.get("labels") or {}).get(naming.JOBSET_UID, "")
+            span = Span(name=meta["name"], uid=meta["uid"], begun=now, job_id=job_of(obj), jobset=jobset)
             spans[meta["uid"]] = span
         if change is Change.DELETED or _has_ended(obj):
             spans[meta["uid"]].ended = spans[meta["uid"]].ended or now
@@ -86,8 +87,13 @@ class Recorder:
         meta = obj["metadata"]
         span = self._admitted.get(meta["uid"])
         if holds and span is None:
+            owner = self._jobset_of(obj)
             span = Span(
-                name=meta["name"], uid=meta["uid"], begun=time.time(), job_id=self._job_of_workload(obj)
+                name=meta["name"],
+                uid=meta["uid"],
+                begun=time.time(),
+                job_id=owner.job_id if owner else None,
+                jobset=owner.uid if owner else "",
             )
             self._admitted[meta["uid"]] = span
             self._admissions.append(span)
@@ -100,18 +106,19 @@ class Recorder:
         assert condition is not None
         key = (obj["metadata"]["uid"], condition["lastTransitionTime"])
         if key not in self._evictions:
+            owner = self._jobset_of(obj)
             self._evictions[key] = Eviction(
                 workload=obj["metadata"]["name"],
                 reason=condition["reason"],
                 message=condition["message"],
                 at=time.time(),
-                job_id=self._job_of_workload(obj),
+                job_id=owner.job_id if owner else None,
             )
 
-    def _job_of_workload(self, obj: Json) -> int | None:
-        owners = obj["metadata"].get("ownerReferences") or ()
+    def _jobset_of(self, workload: Json) -> Span | None:
+        owners = workload["metadata"].get("ownerReferences") or ()
         spans = (self._jobsets.get(owner["uid"]) for owner in owners)
-        return next((span.job_id for span in spans if span), None)
+        return next(filter(None, spans), None)
 
 
 def job_of(obj: Json) -> int | None:

@@ -16,6 +16,7 @@ class JobRequest:
     """
 
     name: str = "job"
+    array: str = ""
     partition: str = BATCH
     nodes: str = ""
     ntasks: int | None = None
@@ -39,6 +40,7 @@ class JobRequest:
         """For sbatch."""
         values = {
             "job-name": self.name,
+            "array": self.array,
             "partition": self.partition,
             "nodes": self.nodes,
             "ntasks": self.ntasks,
@@ -58,6 +60,7 @@ class JobRequest:
         least, _, most = self.nodes.partition("-")
         values = {
             "name": self.name,
+            "array": self.array or None,
             "partition": self.partition,
             "minimum_nodes": int(least) if least else None,
             "maximum_nodes": int(most or least) if least else None,

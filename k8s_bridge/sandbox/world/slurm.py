@@ -18,9 +18,14 @@ _RUNS = ("RUNNING", "SUSPENDED")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFact:
-    """A job's record at one moment. `text` is the comment that people read; `nodes` where it runs or ran."""
+    """A job's record at one moment. `text` is the comment that people read; `nodes` where it runs or ran.
+
+    `unit` is the id of the job array, or of the heterogeneous job, that the record belongs to.
+    """
 
     job_id: int
+    unit: int = 0
+    task: int | None = None
     name: str = ""
     partition: str = ""
     state: str = ""
@@ -58,7 +63,10 @@ class NodeFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """slurmctld started a job on these nodes. `at` is Unix seconds."""
+    """slurmctld started a job on these nodes. `at` is Unix seconds.
+
+    A task of an array and a component of a heterogeneous job start under the id of the whole.
+    """
 
     job_id: int
     nodes: tuple[str, ...]
@@ -132,8 +140,17 @@ class SlurmSide(Protocol):
     async def submit(self, request: JobRequest) -> int:
         """Submit a held job; its id. Raises RuntimeError for what slurmctld refuses."""
 
-    async def cancel(self, job_id: int) -> None:
-        """What scancel does."""
+    async def cancel(self, job_id: int, task: int | None = None) -> None:
+        """What scancel does; of a job array with `task` only to that one."""
+
+    async def hold(self, job_id: int) -> None:
+        """What an administrator's `scontrol hold` does; of a job array to every task."""
+
+    async def release(self, job_id: int) -> None:
+        """What an administrator's `scontrol release` does."""
+
+    async def requeue(self, job_id: int, task: int | None = None) -> None:
+        """What an administrator's `scontrol requeue` does."""
 
     async def refresh(self) -> None:
         """Read jobs and nodes now."""

@@ -13,13 +13,17 @@ from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, Start
 
 @dataclass(slots=True, kw_only=True)
 class Span:
-    """Something that was so from `begun` to `ended`. `job_id` is None for what is not a Slurm job's."""
+    """Something that was so from `begun` to `ended`. `job_id` is None for what is not a Slurm job's.
+
+    `jobset` is the uid of the JobSet that a pod or an admission belongs to.
+    """
 
     name: str
     uid: str
     begun: float
     ended: float | None = None
     job_id: int | None = None
+    jobset: str = ""
 
     def covers(self, moment: float, *, grace: float = 0.0) -> bool:
         """Whether it was so at that moment, or ended at most `grace` seconds before."""

@@ -47,7 +47,6 @@ def _special_features(job: Job) -> bool:
 _HIDDEN = "The nodes are made for this job, and their sockets, cores and threads are not known before; "
 
 ROWS = (
-    Row("--array", lambda j: j.array_job_id or j.array_task_string, "Submit the tasks as single jobs."),
     Row("het job", lambda j: j.het_job_id, "Submit the components as single jobs."),
     Row("--gpus-per-socket", lambda j: j.tres_per_socket, f"{_HIDDEN}use --gpus-per-node."),
     Row("--ntasks-per-socket", lambda j: j.tasks_per_socket, f"{_HIDDEN}use --ntasks-per-node."),

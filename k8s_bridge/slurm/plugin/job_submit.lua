@@ -49,7 +49,6 @@ end
 
 -- What shows in a submission that an option was given. The record of the job shows some of them no more.
 local SHOWS = {
-  ["--array"] = text_in("array_inx"),
   ["het job"] = function(job)
     return type(job.het_job_offset) == "number" and job.het_job_offset < 4294967294
   end,

@@ -51,7 +51,7 @@ def bridge_of(world: World) -> BridgeProcess:
     return world.bridges[0]
 
 
-async def unit(world: World, job_id: int, *states: str, seconds: float = 20.0) -> dict[str, Any]:
+async def unit(world: World, job_id: int | str, *states: str, seconds: float = 20.0) -> dict[str, Any]:
     """The bridge's row of a job, once it is in one of the states."""
     rows: list[dict[str, Any]] = []
     async with asyncio.timeout(seconds):

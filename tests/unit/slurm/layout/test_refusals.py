@@ -7,7 +7,6 @@ from k8s_bridge.slurm.layout.refusals import ROWS
 from k8s_bridge.slurm.model import Job
 
 REFUSED: dict[str, dict[str, object]] = {
-    "--array": {"array_job_id": 7, "array_task_string": "1-3"},
     "het job": {"het_job_id": 7, "het_job_offset": 0},
     "--gpus-per-socket": {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2},
     "--ntasks-per-socket": {"tasks_per_socket": 2},
@@ -60,6 +59,7 @@ def test_every_row_has_its_case() -> None:
         {"name": "x", "comment": "y", "qos": "z", "dependency": "singleton", "requeue": False},
         {"time_minimum": 5, "deadline": 1_800_000_000, "max_cpus": 0},
         {"licenses": "a:1", "reservation": "a"},
+        {"array_job_id": 7, "array_task_string": "1-3", "array_max_tasks": 2},
         {"array_job_id": 0, "het_job_id": 0, "tasks_per_socket": 0, "required_switches": 0},
         {"flags": frozenset({"PREFER_MINIMUM_NODE_COUNT", "GRES_BINDING_DISABLED"})},
         # -N2-4 alone: slurmctld counts a task a node, but one CPU for all.
