@@ -38,7 +38,7 @@ EXACT = [
     ("--cpus-per-gpu=2 --gpus=3", None),
     ("-n9", UNSIZED),
     ("-n5 -c2", UNSIZED),
-    ("--gpus=6", UNSIZED),
+    ("-n2 --gpus=6", UNSIZED),
     ("-n6 --gpus-per-task=1", UNSIZED),
     ("-n6 --gpus=3", UNSIZED),
     ("-n12 --gpus=4", UNSIZED),

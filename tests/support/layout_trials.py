@@ -24,7 +24,6 @@ UNSIZED = NodeShape(cpus=4, gpus=4)
 AT_A_TIME = 8
 JUDGED = {"Resources", "PartitionConfig", "BadConstraints", "PartitionNodeLimit", "ReqNodeNotAvail"}
 """Reasons that Slurm gives after it has tried."""
-_GRES_CONF = "Name=gpu Type=a100 File=/srv/dev/nvidia[0-7]\n"
 
 
 async def submit(slurm: RealSlurm, options: str) -> Job:
@@ -160,10 +159,11 @@ async def each(check: Any, slurm: RealSlurm, cases: Iterable[tuple[str, NodeShap
     return [text for task in tasks if (text := task.result())]
 
 
-async def started(directory: Path, *, release: str = "24.11", conf: str = "") -> RealSlurm:
-    """A cluster with eight GPUs of a type for each node; skips where the release cannot be had."""
+async def started(directory: Path, *, release: str = "24.11", conf: str = "", gpus: int = 8) -> RealSlurm:
+    """A cluster with GPUs of a type for each node; skips where the release cannot be had."""
     if reason := available(release):
         pytest.skip(reason)
-    slurm = await RealSlurm.start(release, directory, extra_conf=f"MaxNodeCount=1000\n{conf}")
-    (directory / "etc/gres.conf").write_text(_GRES_CONF)
+    slurm = await RealSlurm.start(release, directory, extra_conf=f"MaxNodeCount=5000\n{conf}")
+    devices = f"Name=gpu Type=a100 File=/srv/dev/nvidia[0-{gpus - 1}]\n"
+    (directory / "etc/gres.conf").write_text(devices)
     return slurm

@@ -43,15 +43,16 @@ def node_job_gres(request: Request, *, count: int, nodes: int, index: int) -> in
 def check_dealing(request: Request, *, nodes: int) -> None:
     """Unmet when job-wide GRES cannot be dealt out: every node must get some, and its tasks with it."""
     for name, _, count in request.gres_per_job:
-        option = "--gpus" if name == "gpu" else "--gres"
         if count < nodes:
             raise Unmet(
-                option,
+                "--gpus",
                 f"{count} of {name} cannot be spread over the {nodes} nodes that the tasks fill; "
                 "ask for one per task, or for fewer tasks.",
             )
-        if nodes > request.tasks and request.cpus_per_task > 1:
-            raise Unmet(option, f"One task cannot have {name} of several nodes; ask for more, smaller tasks.")
+        if nodes > request.tasks:
+            raise Unmet(
+                "--gpus", f"One task cannot have {name} of several nodes; ask for more, smaller tasks."
+            )
     most = node_tasks(request, nodes=nodes, index=0)
     if request.tasks_per_node and tasks_per_gres(request) and most > request.tasks_per_node:
         raise Unmet(

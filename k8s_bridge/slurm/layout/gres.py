@@ -15,15 +15,16 @@ _Counts = dict[tuple[str, str], int]
 def check_agreement(request: Request, *, nodes: int) -> None:
     """Unmet when one GRES is asked for in two ways that do not say the same."""
     per_node, per_task, per_job = map(_counts, _sources(request))
-    for (first, scale_first), (second, scale_second) in (
-        ((per_node, nodes), (per_task, request.tasks)),
-        ((per_node, nodes), (per_job, 1)),
-        ((per_task, request.tasks), (per_job, 1)),
+    on_nodes = request.room * nodes or request.tasks
+    for option, (first, scale_first), (second, scale_second) in (
+        ("--gpus-per-task", (per_node, nodes), (per_task, on_nodes)),
+        ("--gpus", (per_node, nodes), (per_job, 1)),
+        ("--gpus", (per_task, request.tasks), (per_job, 1)),
     ):
         for name in _names(first) & _names(second):
             if _scaled(first, name, scale_first) != _scaled(second, name, scale_second):
                 raise Unmet(
-                    "--gpus" if name == "gpu" else "--gres",
+                    option,
                     f"GRES {name} is asked for in two ways that do not agree; give one of them.",
                 )
 
@@ -32,7 +33,7 @@ def node_gres(request: Request, *, tasks: int, nodes: int, index: int) -> tuple[
     """GRES of node `index`, which runs `tasks` tasks; sorted."""
     counts = _counts(request.gres_per_node)
     for name, kind, count in request.gres_per_task:
-        counts[name, kind] = max(counts.get((name, kind), 0), count * tasks)
+        counts[name, kind] = max(counts.get((name, kind), 0), count * max(tasks, request.room))
     for name, kind, count in request.gres_per_job:
         if (name, kind) not in counts:
             counts[name, kind] = node_job_gres(request, count=count, nodes=nodes, index=index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from k8s_bridge.slurm.layout.dealing import check_dealing, node_tasks
 from k8s_bridge.slurm.layout.features import plain_features, user_expression
 from k8s_bridge.slurm.layout.gres import check_agreement
+from k8s_bridge.slurm.layout.never import check_startable
 from k8s_bridge.slurm.layout.refusals import Unmet, refuse
 from k8s_bridge.slurm.layout.request import Request, read
 from k8s_bridge.slurm.layout.shapes import node_shape_of
@@ -39,6 +40,7 @@ def _exclusive(job: Job, rule: Exclusive) -> Exclusive:
 
 
 def _groups(request: Request, *, virtual: NodeShape | None, exclusive: Exclusive) -> tuple[Group, ...]:
+    check_startable(request)
     nodes = node_count(request, node_shape=virtual)
     check_agreement(request, nodes=nodes)
     check_dealing(request, nodes=nodes)

@@ -45,7 +45,9 @@ class Request:
     tasks_per_node: int | None
     cpus_per_task: int
     min_cpus: int
-    """CPUs that each node must have at least."""
+    """CPUs that each node must have at least; 1 where none were asked for."""
+    cpu_step: int
+    """CPUs of a task as the record has them; 0 for a record of 22.05, which does not."""
     cpus_per_gpu: int
     memory_per: Per
     memory: int
@@ -57,6 +59,11 @@ class Request:
     def bare(self) -> bool:
         """No node count was asked for: tasks may be packed as it suits."""
         return self.nodes == 1
+
+    @property
+    def room(self) -> int:
+        """Tasks that each node must have room for, however few it runs: Slurm takes no smaller node."""
+        return self.tasks_per_node or 0
 
 
 def read(job: Job) -> Request:
@@ -70,6 +77,7 @@ def read(job: Job) -> Request:
         tasks_per_node=job.tasks_per_node or None,
         cpus_per_task=_cpus_per_task(job),
         min_cpus=job.min_cpus_per_node or 1,
+        cpu_step=job.cpus_per_task or 0,
         cpus_per_gpu=_amount("--cpus-per-gpu", job.cpus_per_tres) if job.cpus_per_tres else 0,
         memory_per=memory_per,
         memory=memory,

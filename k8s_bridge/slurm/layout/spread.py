@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from k8s_bridge.slurm.layout.blame import for_nodes
 from k8s_bridge.slurm.layout.dealing import tasks_per_gres
 from k8s_bridge.slurm.layout.limits import MAX_NODES
 from k8s_bridge.slurm.layout.refusals import Unmet
@@ -24,12 +25,14 @@ def node_count(request: Request, *, node_shape: NodeShape | None) -> int:
         nodes = max(nodes, _packed(request, node_shape))
     if request.max_nodes is not None and nodes > request.max_nodes:
         raise Unmet(
-            "--nodes",
-            f"The request fills {nodes} nodes but --nodes allows {request.max_nodes}; "
+            "--gpus" if request.gres_per_job and request.gres_per_node else "--nodes",
+            f"The request fills {nodes} nodes but only {request.max_nodes} may be used; "
             "raise the maximum or ask for less.",
         )
     if nodes > MAX_NODES:
-        raise Unmet("--nodes", f"{nodes} nodes are more than the limit of {MAX_NODES}; ask for fewer.")
+        raise Unmet(
+            for_nodes(request), f"{nodes} nodes are more than the limit of {MAX_NODES}; ask for fewer."
+        )
     return nodes
 
 

@@ -17,6 +17,11 @@ _FOREIGN = (
     "unknown to sbatch itself: refused at submission unless a plugin of the site or a newer Slurm has it"
 )
 _MADE_BY_HINT = ("threads-per-core", "cores-per-socket")
+_SAME_IN_A_RECORD = {
+    "gpus-per-node": ("gres",),
+    "tres-per-task": ("gpus-per-task", "cpus-per-task"),
+    "ntasks-per-tres": ("ntasks-per-gpu",),
+}
 
 
 class Fate(StrEnum):
@@ -70,4 +75,5 @@ def _is_about(given: Given, refusal: Refusal) -> bool:
     assert option is not None
     if option.key == "hint":
         return name in _MADE_BY_HINT
-    return option.key == name or name.replace("-", "_") in option.fields
+    names = (option.key, *_SAME_IN_A_RECORD.get(option.key, ()))
+    return name in names or name.replace("-", "_") in option.fields

@@ -145,7 +145,7 @@ def test_bare_tasks_are_packed_into_virtual_nodes_and_take_their_share_of_memory
 
 def test_memory_and_gpus_fill_virtual_nodes_too() -> None:
     assert laid_out(job(tasks=8, memory_per_cpu=16_000), node_shape=BATCH) == [(2, 4, 4, 64_000)]
-    assert gres(job(tres_per_job="gres/gpu:6"), node_shape=BATCH) == [(2, (("gpu", "", 3),))]
+    assert gres(job(tasks=2, tres_per_job="gres/gpu:6"), node_shape=BATCH) == [(2, (("gpu", "", 3),))]
     assert gres(job(tasks=6, tres_per_task="gres/gpu=1"), node_shape=BATCH) == [(2, (("gpu", "", 3),))]
 
 
@@ -198,7 +198,7 @@ def test_all_memory_is_that_of_the_virtual_node_and_refused_without_one() -> Non
 @pytest.mark.parametrize(
     ("record", "option"),
     [
-        (job(tasks=1_000_000_000), "--cpus-per-task"),
+        (job(tasks=1_000_000_000), "--ntasks"),
         (job(nodes=100_000), "--nodes"),
         (job(nodes=2**32 - 3), "--nodes"),
         (job(memory_per_node=104_857_600), "--mem"),
@@ -229,7 +229,7 @@ def test_what_no_virtual_node_can_hold_is_refused(record: Job, option: str) -> N
     ("record", "option"),
     [
         (job(nodes=2, tres_per_job="gres/gpu:5", tres_per_node="gres/gpu:2"), "--gpus"),
-        (job(tasks=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu:a100=1"), "--gpus"),
+        (job(tasks=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu:a100=1"), "--gpus-per-task"),
         (job(nodes=2, tasks=6, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
         (job(tres_per_node="gres/gpu:a:b:1"), "--gres"),
         (job(tres_per_task="license/x=1"), "--gpus-per-task"),
@@ -238,6 +238,49 @@ def test_what_no_virtual_node_can_hold_is_refused(record: Job, option: str) -> N
     ],
 )
 def test_contradictions_and_unknown_words_are_refused_by_name(record: Job, option: str) -> None:
+    assert refusal(record).option == option
+
+
+def test_a_node_has_room_for_as_many_tasks_as_it_may_run() -> None:
+    """slurmctld takes no node with less, however few tasks there are."""
+    assert laid_out(job(tasks=3, max_nodes=0, tasks_per_node=2)) == [(2, 2, 2, 0)]
+    assert gres(job(tasks=3, max_nodes=0, tasks_per_node=2, tres_per_task="gres/gpu=1")) == [
+        (2, (("gpu", "", 2),))
+    ]
+
+
+def test_cpus_of_a_node_are_counted_in_whole_tasks_where_the_record_tells_of_tasks() -> None:
+    assert laid_out(job(cpus=3, cpus_per_task=3, min_cpus_per_node=4))[0][2] == 6
+    assert laid_out(job(cpus=3, cpus_per_task=None, min_cpus_per_node=4))[0][2] == 4
+
+
+def test_of_a_gres_that_is_named_twice_the_last_counts() -> None:
+    assert gres(job(tres_per_node="gres/gpu:4,gres/gpu:2")) == [(1, (("gpu", "", 2),))]
+
+
+def test_a_whole_node_has_no_more_gpus_than_cpus_for_them() -> None:
+    record = job(tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:20", exclusive="none")
+    assert gres(record, node_shape=BATCH) == [(1, (("gpu", "", 1),))]
+
+
+@pytest.mark.parametrize(
+    ("record", "option"),
+    [
+        (job(tasks=2, tasks_per_node=2, min_cpus_per_node=5), "--mincpus"),
+        (job(cpus=2, cpus_per_task=2, tasks_per_node=2), "--ntasks-per-node"),
+        (job(tasks=2, min_cpus_per_node=4, tres_per_task="gres/gpu=1"), "--mincpus"),
+        (job(min_cpus_per_node=2, tres_per_job="gres/gpu:2"), "--mincpus"),
+        (
+            job(tasks=4, tasks_per_node=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu=1"),
+            "--gpus-per-task",
+        ),
+        (job(tasks=2, tasks_per_node=3, max_nodes=2, tres_per_task="gres/gpu=1"), "--ntasks-per-node"),
+        (job(tasks=2, tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:1"), "--cpus-per-gpu"),
+        (job(cpus_per_tres="gres/gpu:1"), "--cpus-per-gpu"),
+        (job(nodes=2, tasks=1, tres_per_job="gres/gpu:2", tres_per_node="gres/gpu:1"), "--gpus"),
+    ],
+)
+def test_what_slurm_accepts_and_never_starts_is_refused(record: Job, option: str) -> None:
     assert refusal(record).option == option
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from k8s_bridge.slurm.layout import Exclusive, plan
+from k8s_bridge.slurm.layout import Exclusive, Refusal, plan
 from k8s_bridge.slurm.script import Fate, Identity, effects, read
 
 
@@ -49,7 +49,9 @@ def test_a_refused_option_is_told_as_it_was_given(options, option):
 
 
 def test_a_refusal_that_no_single_option_caused_is_not_left_out():
-    assert told("-n5000")["--cpus-per-task"][0] is Fate.REFUSED
+    (component,) = read("#!/bin/sh\n", environment={}, arguments=["-n2"], identity=Identity())
+    *_, last = effects(component, Refusal(option="--gres", text="No."))
+    assert (last.option, last.fate) == ("--gres", Fate.REFUSED)
 
 
 def test_what_does_nothing_here_is_told_too():

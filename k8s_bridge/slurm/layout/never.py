@@ -1,0 +1,79 @@
+"""Combinations that sbatch accepts and that slurmctld then starts on no nodes whatever, as a table.
+
+Tried on 22.05 and 24.11; such a job would wait for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from k8s_bridge.slurm.layout.refusals import Unmet
+from k8s_bridge.slurm.layout.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    option: str
+    shows: Callable[[Request], bool]
+    text: str
+
+
+def check_startable(request: Request) -> None:
+    """Unmet for a request that Slurm itself never starts."""
+    for row in _ROWS:
+        if row.shows(request):
+            raise Unmet(row.option, row.text)
+
+
+def _more_cpus_than_room(request: Request) -> bool:
+    """22.05 does not tell -c from --mincpus."""
+    return request.cpu_step > 0 and 0 < request.room * request.cpus_per_task < request.min_cpus
+
+
+def _one_wide_task(request: Request) -> bool:
+    return request.tasks == 1 and request.cpus_per_task > 1 and request.room > 1
+
+
+def _spread_by_itself(request: Request) -> bool:
+    """--ntasks-per-node follows from GRES per node and per task, and sbatch has not counted nodes by it."""
+    return (
+        bool(request.gres_per_node and request.gres_per_task)
+        and 0 < request.nodes * request.room < request.tasks
+    )
+
+
+def _tasks_below_room(request: Request) -> bool:
+    ranged = request.max_nodes is not None and request.max_nodes > request.nodes
+    old = request.cpu_step == 0 and bool(request.gres_per_node)
+    return bool(request.gres_per_task) and (ranged or old) and request.tasks < request.room
+
+
+def _cpus_of_no_gpu(request: Request) -> bool:
+    asked = (*request.gres_per_node, *request.gres_per_task, *request.gres_per_job)
+    return request.cpus_per_gpu > 0 and all(name != "gpu" for name, _, _ in asked)
+
+
+_ROWS = (
+    _Row("--cpus-per-gpu", _cpus_of_no_gpu, "No GPU is asked for; ask for some, or for --cpus-per-task."),
+    _Row(
+        "--mincpus",
+        _more_cpus_than_room,
+        "Slurm takes no node for more CPUs than its --ntasks-per-node tasks have; give one of the two.",
+    ),
+    _Row(
+        "--ntasks-per-node",
+        _one_wide_task,
+        "Slurm never starts a single task of several CPUs with this option; leave it out.",
+    ),
+    _Row(
+        "--gpus-per-task",
+        _spread_by_itself,
+        "Beside GPUs per node, Slurm starts the tasks on too few nodes; say how many nodes with --nodes.",
+    ),
+    _Row(
+        "--ntasks-per-node",
+        _tasks_below_room,
+        "Slurm never starts fewer tasks than this with GPUs for each; ask for as many with --ntasks.",
+    ),
+)
