@@ -38,7 +38,8 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 	$(TESTBED) down
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
-	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed tests/conformance
+	$(TESTBED) run $(RUN)pytest -m testbed tests/testbed
+	$(TESTBED) run $(RUN)pytest -m testbed tests/conformance -n 4 --dist worksteal
 
 testbed-bench: .venv/.ready ## the scenarios of bench that a testbed can take, with its own budgets
 	$(TESTBED) run $(RUN)python -m bench --place testbed

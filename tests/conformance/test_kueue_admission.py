@@ -190,3 +190,13 @@ async def test_an_admitted_jobset_that_somebody_suspends_is_resumed_with_new_pod
         "phase=Failed",
         "gone",
     ]
+
+
+async def test_a_jobset_of_nothing_stays_suspended_and_asks_for_nothing(cluster: Cluster):
+    await cluster.furnish()
+    await cluster.create(cluster.make.jobset("a") | {"spec": {"suspend": True, "replicatedJobs": []}})
+    await cluster.sees("jobset/a", "Suspended=True")
+    await cluster.quiet()
+
+    assert cluster.story("workload/a") == []
+    assert cluster.story("jobset/a")[-1] == "Suspended=True SuspendedJobs: jobset is suspended"

@@ -85,7 +85,7 @@ def _overlay(parts: list[str]) -> dict[str, Any]:
 
 def wait_for_nodes() -> None:
     """Failed unless all nodes are ready."""
-    kubectl("wait", "node", *map(node_name, NODES), "--for=condition=Ready", "--timeout=1s")
+    kubectl("wait", "node", *map(node_name, NODES), "--for=condition=Ready", "--timeout=10s")
 
 
 def _available(namespace: str) -> None:

@@ -106,7 +106,7 @@ class JobSetController:
         self._api.event(jobset, "AllJobsCompleted", text, source=SOURCE)
 
     def _end(self, jobset: Json, *, type_: str, reason: str, message: str) -> None:
-        status = (jobset.get("status") or {}) | {"terminalState": type_}
+        status = jobset["status"] | {"terminalState": type_}
         condition = {"type": type_, "status": "True", "reason": reason, "message": message}
         known = status.get("conditions") or ()
         status["conditions"] = conditions.with_set(known, condition, now=self._api.stamp)

@@ -167,4 +167,4 @@ def has_succeeded(jobset: Json, children: Sequence[Json]) -> bool:
     if policy["operator"] == "Any":
         return any(done)
     wanted = sum(r["replicas"] for r in jobset["spec"]["replicatedJobs"] if r["name"] in chosen)
-    return len(done) == wanted and all(done)
+    return bool(done) and len(done) == wanted and all(done)

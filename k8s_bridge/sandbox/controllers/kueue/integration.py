@@ -46,11 +46,12 @@ class JobReconciler:
         if not job["spec"].get("suspend"):
             self._stop(job, {}, messages.NOT_ADMITTED)
             return None
-        if self._adapter.is_active(job):
+        pod_sets = self._adapter.pod_sets(job)
+        if self._adapter.is_active(job) or not pod_sets:
             return None
-        return self._create(job)
+        return self._create(job, pod_sets)
 
-    def _create(self, job: Json) -> float | None:
+    def _create(self, job: Json, pod_sets: list[Json]) -> float | None:
         name = (job["metadata"].get("labels") or {}).get(workload.PRIORITY_CLASS, "")
         priority = 0
         if name:
@@ -58,7 +59,7 @@ class JobReconciler:
             if found is None:
                 return self._timing.retry
             priority = int(found["value"])
-        manifest = workload.build(job, self._adapter.pod_sets(job), priority=priority, priority_class=name)
+        manifest = workload.build(job, pod_sets, priority=priority, priority_class=name)
         created = self._api.storage.create(WORKLOADS, manifest)
         text = f"Created Workload: {created['metadata']['namespace']}/{created['metadata']['name']}"
         self._api.event(job, "CreatedWorkload", text, source=self._adapter.source)
