@@ -44,19 +44,19 @@ class Release:
 
     def install(self, values: Values) -> None:
         """Install it, and wait until its pods are ready."""
-        self._helm("install", CHART, "--wait", "--timeout=120s", "--values=-", values=values)
+        self._helm("install", CHART, "--wait", "--timeout=240s", "--values=-", values=values)
 
     def upgrade(self, values: Values) -> None:
         """Put other values in force, and wait until only new pods are left."""
-        self._helm("upgrade", CHART, "--wait", "--timeout=120s", "--values=-", values=values)
+        self._helm("upgrade", CHART, "--wait", "--timeout=240s", "--values=-", values=values)
 
     def test(self) -> None:
         """Run its own test."""
-        self._helm("test", "--timeout=120s")
+        self._helm("test", "--timeout=240s")
 
     def uninstall(self) -> None:
         """Remove it, and wait until its objects are gone."""
-        self._helm("uninstall", "--wait", "--timeout=120s", "--ignore-not-found")
+        self._helm("uninstall", "--wait", "--timeout=240s", "--ignore-not-found")
 
     def _helm(self, command: str, *words: str | Path, values: Values | None = None) -> None:
         place = (f"--namespace={self.namespace}", f"--kubeconfig={KUBECONFIG}")

@@ -22,7 +22,7 @@ from testbed.control import kubectl
 from testbed.places import LOGS
 from testbed.shell import Failed
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.testbed, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.testbed, pytest.mark.timeout(600)]
 
 HOME = "bridge-pods"
 RELEASE = chart.Release("pods", namespace=HOME)
