@@ -32,13 +32,14 @@ _IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
     "life": (life.run, 60),
     "evictions": (evictions.run, 10),
     "twenty": (twenty.run, 20),
+    "twenty_strict": (twenty.run_strict, 20),
     "held": (held.run, 20_000),
 }
 """Scenario -> what runs it, and its number of jobs."""
 _NAMES = ("decide", *_IN_A_WORLD)
 _SCENARIOS: Mapping[str, tuple[str, ...]] = {
     "sandbox": _NAMES,
-    "testbed": ("alone", "life", "evictions", "twenty"),
+    "testbed": ("alone", "life", "evictions", "twenty", "twenty_strict"),
 }
 
 

@@ -83,7 +83,7 @@ def _queued() -> Unit:
     text = say("Queued", "couldn't assign flavors: insufficient unused quota for cpu, 2 more needed")
     return replace(
         _waiting(may_create=True),
-        job=msgspec.structs.replace(_JOB, admin_comment=text),
+        job=msgspec.structs.replace(_JOB, reason="JobHeldAdmin", admin_comment=text),
         jobset=_jobset({}, suspend=True),
         workload=_workload(Condition(type="QuotaReserved", status="False", reason="Pending", message=text)),
         seen=_seen(State.QUEUED),
