@@ -138,5 +138,5 @@ def _manager_text(owner: Owner) -> str:
     if writer.subresource:
         text += f' with subresource "{writer.subresource}"'
     if owner.operation is Operation.UPDATE:
-        text += f" using {writer.api_version} at {writer.time}"
+        text += f" using {writer.api_version}"
     return text

@@ -67,9 +67,27 @@ def conflict(kind: Kind, name: str, *, why: str = STALE) -> ApiError:
     return ApiError(409, "Conflict", text, details=_details(kind, name))
 
 
+NOT_THERE = "uid mismatch: the provided object specified uid {}, and no existing object was found"
+
+
+def precondition_failed(kind: Kind, name: str, *, what: str, wanted: str, found: str) -> ApiError:
+    """409 of a delete whose precondition does not hold."""
+    group = f".{kind.group}" if kind.group else ""
+    end = "deleted and then recreated" if what == "UID" else "modified"
+    text = (
+        f'Operation cannot be fulfilled on {kind.kind}{group} "{name}": '
+        f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
+        f"The object might have been {end}"
+    )
+    return ApiError(409, "Conflict", text, details=_details(kind, name) | {"kind": kind.kind})
+
+
 def uid_conflict(kind: Kind, name: str, *, wanted: str, found: str) -> ApiError:
     """409 of a uid precondition that does not hold."""
-    why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{name}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
     return conflict(kind, name, why=why)
 
 

@@ -110,8 +110,8 @@ def _operate(value: Any, operation: Json) -> Any:
             case other:
                 raise bad_request(f'unexpected kind of JSON patch operation: "{other}"')
     except (KeyError, IndexError, ValueError, TypeError) as error:
-        text = f"the server rejected our request due to an error in our request: {error}"
-        raise ApiError(422, "Invalid", text) from None
+        text = "the server rejected our request due to an error in our request"
+        raise ApiError(422, "Invalid", text) from error
 
 
 def _pointer(text: str) -> list[str]:

@@ -46,6 +46,11 @@ class Request:
         return int(text)
 
     @property
+    def strict(self) -> bool:
+        """Whether unknown fields are refused."""
+        return self.query.get("fieldValidation") == "Strict"
+
+    @property
     def manager(self) -> str:
         """The field manager: named, or what the user agent begins with."""
         return self.query.get("fieldManager") or self.headers.get("user-agent", "").split("/")[0] or "unknown"

@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from k8s_bridge.sandbox.apiserver.app import App
-from k8s_bridge.sandbox.apiserver.custom import serve_workloadmixings
+from k8s_bridge.sandbox.apiserver.custom import serve_custom_resources
 from k8s_bridge.sandbox.apiserver.faults import Faults
 from k8s_bridge.sandbox.apiserver.protocol import BreakableProtocol
 from k8s_bridge.sandbox.apiserver.storage import Storage
@@ -41,7 +41,7 @@ class ApiServer:
         tls: Tls | None = None,
     ) -> None:
         self.storage = storage or Storage()
-        serve_workloadmixings(self.storage)
+        serve_custom_resources(self.storage)
         self.app = App(self.storage, faults=faults, tokens=tokens)
         self.tokens = tokens
         self.tls = tls

@@ -6,21 +6,22 @@ changed; `records.copy` makes one that may be.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from k8s_bridge.sandbox.apiserver import selectors
+from k8s_bridge.sandbox.apiserver import builtin, checks, selectors
 from k8s_bridge.sandbox.apiserver.apply import Force, apply, configuration
 from k8s_bridge.sandbox.apiserver.deletion import deletion, is_finished
 from k8s_bridge.sandbox.apiserver.errors import (
+    NOT_THERE,
     Json,
     already_exists,
     conflict,
     invalid,
     not_found,
-    uid_conflict,
 )
 from k8s_bridge.sandbox.apiserver.fieldsets import applied_fields
 from k8s_bridge.sandbox.apiserver.history import Change, Event, EventLog
@@ -54,8 +55,18 @@ class Storage:
         self._random = random.Random(seed)  # noqa: S311 - names and uids only have to differ, and to repeat by seed
         self._admissions: dict[Kind, list[Admission]] = {kind: [] for kind in ALL}
         self._notifier = Notifier()
+        self._rehearsing = False
         for name in ("default", "kube-system"):
             self.create(NAMESPACES, {"metadata": {"name": name}})
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """What is written within answers as always and changes nothing (dryRun)."""
+        self._rehearsing = True
+        try:
+            yield
+        finally:
+            self._rehearsing = False
 
     def admit(self, kind: Kind, admission: Admission) -> None:
         """Have `admission(new, old)` change or refuse every create (old None) and update of a kind."""
@@ -133,7 +144,8 @@ class Storage:
         if patch_type is PatchType.APPLY:
             return self._apply(kind, (namespace, name), document, writer, force)
         old = self._require(kind, (namespace, name))
-        return self._replace(kind, old, patched(old.obj, document, patch_type), writer)
+        new = checks.same_object(kind, old, patched(old.obj, document, patch_type), subresource=subresource)
+        return self._replace(kind, old, new, writer)
 
     def delete(  # noqa: PLR0913 - metav1.DeleteOptions
         self,
@@ -151,7 +163,7 @@ class Storage:
         Returns the last state. 404 if it is not there, 409 if a precondition does not hold.
         """
         old = self._require(kind, (namespace, name))
-        _check_deletion(kind, old, uid=uid, resource_version=resource_version)
+        checks.check_deletion(kind, old, uid=uid, resource_version=resource_version)
         todo = deletion(kind, old.obj, now=self.clock.now(), propagation=propagation, grace=grace_seconds)
         if todo.marked is not old.obj:
             old = self._commit(kind, Change.MODIFIED, todo.marked, old, old.owners)
@@ -182,25 +194,31 @@ class Storage:
             if writer.subresource:
                 raise not_found(kind, key[1])
             meta = (document.get("metadata") or {}) | {"name": key[1], "namespace": key[0]}
+            if wanted := meta.get("uid"):
+                raise conflict(kind, key[1], why=NOT_THERE.format(wanted))
             owner = Owner(writer, Operation.APPLY, applied_fields(config))
             return self._create(kind, config | {"metadata": meta}, lambda _: (owner,))
         outcome = apply(old.obj, old.owners, config, writer, force=force)
         given = document.get("metadata") or {}
         preconditions = {name: given[name] for name in _PRECONDITIONS if name in given}
         new = outcome.obj | {"metadata": outcome.obj["metadata"] | preconditions}
+        new = checks.same_object(kind, old, new, subresource=writer.subresource)
         return self._replace(kind, old, new, writer, owners=outcome.owners)
 
     def _replace(
         self, kind: Kind, old: Stored, new: Json, writer: Writer, *, owners: Owners | None = None
     ) -> Json:
+        trimmed = new["metadata"].get("managedFields") in ([], [{}])
         new = prepared_for_update(kind, old.obj, new, subresource=writer.subresource)
         new = self._admitted(kind, new, old.obj)
         if owners is None:
-            owners = after_update(old.owners, old.obj, new, writer)
+            known = () if trimmed else old.owners
+            owners = after_update(known, old.obj, new, writer)
         if new == old.obj and owners is old.owners:
             return old.obj
         if "deletionTimestamp" in new["metadata"] and is_finished(new["metadata"], graceful=kind.graceful):
-            return self._commit(kind, Change.DELETED, old.obj, old, old.owners).obj
+            self._commit(kind, Change.DELETED, old.obj, old, old.owners)
+            return sealed(new, self.rv, owners)
         return self._commit(kind, Change.MODIFIED, new, old, owners).obj
 
     def _writer(self, kind: Kind, manager: str, subresource: str) -> Writer:
@@ -213,13 +231,18 @@ class Storage:
         )
 
     def _admitted(self, kind: Kind, new: Json, old: Json | None) -> Json:
+        checks.check_metadata(kind, new["metadata"], old)
         for admission in self._admissions[kind]:
             new = admission(new, old)
+        if found := builtin.causes(kind, new):
+            raise invalid(kind, new["metadata"]["name"], found)
         return new
 
     def _commit(
         self, kind: Kind, change: Change, obj: Json, previous: Stored | None, owners: Owners
     ) -> Stored:
+        if self._rehearsing:
+            return checks.rehearsed(obj, previous, owners)
         self.rv += 1
         stored = Stored(sealed(obj, self.rv, owners), self.rv, owners=owners)
         if change is Change.DELETED:
@@ -242,11 +265,3 @@ class Storage:
             name = generated_name(meta["generateName"], suffix)
             if self._tables[kind].get((meta.get("namespace", ""), name)) is None:
                 return suffix
-
-
-def _check_deletion(kind: Kind, stored: Stored, *, uid: str, resource_version: str) -> None:
-    have = stored.obj["metadata"]["uid"]
-    if uid and uid != have:
-        raise uid_conflict(kind, stored.key[1], wanted=uid, found=have)
-    if resource_version and resource_version != str(stored.rv):
-        raise conflict(kind, stored.key[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, bad_request, conflict, invalid, uid_conflict
 from k8s_bridge.sandbox.apiserver.kinds import NAMESPACES, PODS, Kind
 
-_NAME = re.compile(r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
     "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
@@ -70,7 +70,7 @@ def _check_name(kind: Kind, meta: Json) -> None:
             "",
             [("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")],
         )
-    if len(name) > 253 or not _NAME.match(name):  # noqa: PLR2004 - RFC 1123
+    if len(name) > 253 or not _NAME.fullmatch(name):  # noqa: PLR2004 - RFC 1123
         raise invalid(
             kind, name, [("metadata.name", "FieldValueInvalid", f'Invalid value: "{name}": {_NAME_TEXT}')]
         )
