@@ -56,7 +56,10 @@ class Apply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """JSON merge patch. None values delete keys. `subresource` is "" or "status"."""
+    """JSON merge patch. None values delete keys. `subresource` is "" or "status".
+
+    The uid in `ref` does not bind a patch of a custom resource's status: there only `resource_version` does.
+    """
 
     ref: ObjectRef
     patch: Mapping[str, Any]
