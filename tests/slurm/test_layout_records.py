@@ -14,12 +14,10 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 REFUSED = {
     "--sockets-per-node=2 --gpus-per-socket=1": "--gpus-per-socket",
     "--ntasks-per-socket=2 -n4": "--ntasks-per-socket",
-    "--ntasks-per-core=1 -n4": "--ntasks-per-core",
     "--ntasks-per-gpu=2 --gpus=2": "--ntasks-per-gpu",
     "--sockets-per-node=2": "--sockets-per-node",
     "--cores-per-socket=2": "--cores-per-socket",
-    "--threads-per-core=1": "--threads-per-core",
-    "--hint=nomultithread": "--threads-per-core",
+    "--threads-per-core=2": "--threads-per-core",
     "-O -n4": "--overcommit",
     "-O -n4 -c2": "--overcommit",
     "-O -N2 -n4": "--overcommit",

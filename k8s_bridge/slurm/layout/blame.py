@@ -20,7 +20,7 @@ def for_cpus(request: Request) -> str:
         return "--cpus-per-gpu"
     if per_task > 1:
         return "--cpus-per-task"
-    return "--ntasks-per-node" if request.room > 1 else "--ntasks"
+    return for_room(request) if request.room > 1 else "--ntasks"
 
 
 def for_memory(request: Request) -> str:
@@ -37,11 +37,16 @@ def for_gres(request: Request, name: str) -> str:
     return "--gpus"
 
 
+def for_room(request: Request) -> str:
+    """Of the tasks that a node must have room for: sbatch counts them by GPUs per node and per task, too."""
+    return "--gpus-per-task" if request.gres_per_node and request.gres_per_task else "--ntasks-per-node"
+
+
 def for_nodes(request: Request) -> str:
     """Of the number of nodes."""
     if request.nodes > 1:
         return "--nodes"
-    return "--ntasks-per-node" if request.room else "--ntasks"
+    return for_room(request) if request.room else "--ntasks"
 
 
 def _names(gres: tuple[tuple[str, str, int], ...]) -> set[str]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from k8s_bridge.slurm.layout import blame
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Request
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    option: str
+    option: Callable[[Request], str]
     shows: Callable[[Request], bool]
     text: str
 
@@ -23,7 +24,7 @@ def check_startable(request: Request) -> None:
     """Unmet for a request that Slurm itself never starts."""
     for row in _ROWS:
         if row.shows(request):
-            raise Unmet(row.option, row.text)
+            raise Unmet(row.option(request), row.text)
 
 
 def _more_cpus_than_room(request: Request) -> bool:
@@ -55,24 +56,28 @@ def _cpus_of_no_gpu(request: Request) -> bool:
 
 
 _ROWS = (
-    _Row("--cpus-per-gpu", _cpus_of_no_gpu, "No GPU is asked for; ask for some, or for --cpus-per-task."),
     _Row(
-        "--mincpus",
+        lambda _: "--cpus-per-gpu",
+        _cpus_of_no_gpu,
+        "No GPU is asked for; ask for some, or for --cpus-per-task.",
+    ),
+    _Row(
+        lambda _: "--mincpus",
         _more_cpus_than_room,
         "Slurm takes no node for more CPUs than its --ntasks-per-node tasks have; give one of the two.",
     ),
     _Row(
-        "--ntasks-per-node",
+        blame.for_room,
         _one_wide_task,
         "Slurm never starts a single task of several CPUs with this option; leave it out.",
     ),
     _Row(
-        "--gpus-per-task",
+        lambda _: "--gpus-per-task",
         _spread_by_itself,
         "Beside GPUs per node, Slurm starts the tasks on too few nodes; say how many nodes with --nodes.",
     ),
     _Row(
-        "--ntasks-per-node",
+        blame.for_room,
         _tasks_below_room,
         "Slurm never starts fewer tasks than this with GPUs for each; ask for as many with --ntasks.",
     ),

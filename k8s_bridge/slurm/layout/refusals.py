@@ -1,6 +1,7 @@
 """Options that no layout can meet, as a table: what shows the option, its name, and what to do instead.
 
 Options that do not change what a job needs (name, nice, output, mail, begin, dependency …) are no rows.
+For Slurm each CPU of a pod is a socket with one core of one thread: what asks for that is no row.
 Records of 22.05 do not show --switches, --network and --ntasks-per-gpu: such jobs are laid out without them.
 """
 
@@ -44,18 +45,21 @@ def _special_features(job: Job) -> bool:
     return plain_features(user_expression(job.features, job_id=job.job_id)) is None
 
 
+def _several(number: int | None) -> bool:
+    return number is not None and number > 1
+
+
 _HIDDEN = "The nodes are made for this job, and their sockets, cores and threads are not known before; "
 
 ROWS = (
     Row("het job", lambda j: j.het_job_id, "Submit the components as single jobs."),
     Row("--gpus-per-socket", lambda j: j.tres_per_socket, f"{_HIDDEN}use --gpus-per-node."),
     Row("--ntasks-per-socket", lambda j: j.tasks_per_socket, f"{_HIDDEN}use --ntasks-per-node."),
-    Row("--ntasks-per-core", lambda j: j.tasks_per_core, f"{_HIDDEN}use --cpus-per-task."),
     Row("--ntasks-per-board", lambda j: j.tasks_per_board, f"{_HIDDEN}use --ntasks-per-node."),
     Row("--ntasks-per-gpu", lambda j: j.tasks_per_tres, "Use --gpus-per-task, or --ntasks with --gpus."),
-    Row("--sockets-per-node", lambda j: j.sockets_per_node, f"{_HIDDEN}use --mincpus."),
-    Row("--cores-per-socket", lambda j: j.cores_per_socket, f"{_HIDDEN}use --mincpus."),
-    Row("--threads-per-core", lambda j: j.threads_per_core, f"{_HIDDEN}drop it, and --hint with it."),
+    Row("--sockets-per-node", lambda j: _several(j.sockets_per_node), f"{_HIDDEN}use --mincpus."),
+    Row("--cores-per-socket", lambda j: _several(j.cores_per_socket), f"{_HIDDEN}use --mincpus."),
+    Row("--threads-per-core", lambda j: _several(j.threads_per_core), f"{_HIDDEN}drop it."),
     Row("--core-spec", lambda j: j.core_spec is not None, "A pod has no spare cores; drop it."),
     Row("--thread-spec", lambda j: j.thread_spec is not None, "A pod has no spare threads; drop it."),
     Row("--overcommit", _overcommitted, "Each task gets a CPU of its own; drop it, or ask for fewer tasks."),

@@ -3,9 +3,10 @@
 Told apart on real daemons (22.05 and 24.11, jobs held at submission):
 
 - `node_count` is an estimate made from the nodes that exist; the minimum of -N is `node=` of tres_req_str.
-- `max_nodes` is what -N says, 0 or absent for a bare job; but 24.11 shows a bare job without -c and
-  --ntasks-per-node with the estimate as its maximum too. There -n8 and -N1 -n8 look the same, and a maximum
-  that equals `node_count` beside a minimum of 1 is taken as none. (22.05 has no cpus_per_task and is exact.)
+- `max_nodes` is what -N says, 0 or absent for a bare job; but 24.11 shows a bare job without -c,
+  --ntasks-per-node and --ntasks-per-core with the estimate as its maximum too. There -n8 and -N1 -n8 look the
+  same, and a maximum that equals `node_count` beside a minimum of 1 is taken as none. (22.05 has no
+  cpus_per_task and is exact.)
 - `cpu=` of tres_req_str is the exact total; `cpus` shrinks while a requeued job completes. 22.05 has no
   cpus_per_task: it is total / tasks there.
 - --mem=0 and no --mem at all both give memory_per_node 0; a flag tells them apart.
@@ -107,7 +108,7 @@ def _memory(job: Job) -> tuple[Per, int]:
 
 
 def _max_nodes(job: Job, nodes: int) -> int | None:
-    estimated = job.cpus_per_task == 1 and not job.tasks_per_node
+    estimated = job.cpus_per_task == 1 and not (job.tasks_per_node or job.tasks_per_core)
     if not job.max_nodes or (estimated and nodes == 1 and job.max_nodes == job.node_count):
         return None
     return job.max_nodes

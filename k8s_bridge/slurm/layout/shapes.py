@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from k8s_bridge.slurm.layout import blame
-from k8s_bridge.slurm.layout.dealing import node_tasks, tasks_per_gres
+from k8s_bridge.slurm.layout.dealing import node_tasks
 from k8s_bridge.slurm.layout.gres import node_gres
 from k8s_bridge.slurm.layout.limits import MAX_CPUS, MAX_GRES, MAX_MEMORY
 from k8s_bridge.slurm.layout.refusals import Unmet
@@ -59,9 +59,8 @@ def _least_cpus(request: Request) -> int:
 
 
 def _goes_with_gpus(request: Request) -> bool:
-    """Tasks stay with their GPUs, and CPUs with the tasks. 22.05 does not tell -c from --mincpus."""
-    job_wide = tasks_per_gres(request) or (request.gres_per_job and request.tasks == 1)
-    return request.cpu_step > 0 and bool(request.gres_per_task or job_wide)
+    """CPUs stay with tasks, and tasks with GPUs. 22.05 does not tell -c from --mincpus."""
+    return request.cpu_step > 0 and bool(request.gres_per_task or request.gres_per_job)
 
 
 def _whole(cpus: int, request: Request) -> int:

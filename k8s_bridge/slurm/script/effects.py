@@ -16,7 +16,6 @@ _OVERRIDDEN = "overridden: a later option, a variable or the command line counts
 _FOREIGN = (
     "unknown to sbatch itself: refused at submission unless a plugin of the site or a newer Slurm has it"
 )
-_MADE_BY_HINT = ("threads-per-core", "cores-per-socket")
 _SAME_IN_A_RECORD = {
     "gpus-per-node": ("gres",),
     "tres-per-task": ("gpus-per-task", "cpus-per-task"),
@@ -73,7 +72,5 @@ def _is_about(given: Given, refusal: Refusal) -> bool:
     option = given.typed.option
     name = refusal.option.removeprefix("--").partition("=")[0]
     assert option is not None
-    if option.key == "hint":
-        return name in _MADE_BY_HINT
     names = (option.key, *_SAME_IN_A_RECORD.get(option.key, ()))
     return name in names or name.replace("-", "_") in option.fields

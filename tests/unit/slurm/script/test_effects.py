@@ -36,7 +36,7 @@ def test_what_an_option_became(options, option, text):
     [
         ("-w n1", "--nodelist=n1"),
         ("-B 2", "--extra-node-info=2"),
-        ("--hint=nomultithread", "--hint=nomultithread"),
+        ("--threads-per-core=2", "--threads-per-core=2"),
         ("--mem=0", "--mem=0"),
         ("--gres-flags=enforce-binding", "--gres-flags=enforce-binding"),
         ("-a 1-3", "--array=1-3"),

@@ -58,7 +58,7 @@ def test_a_bare_job_is_packed_but_not_one_that_names_nodes():
         ("-w n1", "--nodelist"),
         ("-F hosts", "--nodelist"),
         ("-x n1", "--exclude"),
-        ("--hint=nomultithread", "--threads-per-core"),
+        ("--threads-per-core=2", "--threads-per-core"),
         ("-B 2", "--sockets-per-node"),
         ("-O -n4", "--overcommit"),
         ("--ntasks-per-gpu=2 --gpus=2", "--ntasks-per-gpu"),
