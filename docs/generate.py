@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
 
+from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.eligibility import RULES
-from k8s_bridge.slurm.row import Row
+from k8s_bridge.slurm.row import Row, Table
 
 DOCS = Path(__file__).parent
 _MARKED = re.compile(r"(?P<begin><!-- (?P<name>\w+) -->\n).*?(?P<end><!-- /(?P=name) -->)", re.DOTALL)
 
 
-def states() -> str:
-    """The table of states."""
-    return _table(("state", "what shows it", "what is done"), map(_state, TABLE))
+def states(table: Table = TABLE) -> str:
+    """The table of states of jobs, or of arrays or slots."""
+    return _table(("state", "what shows it", "what is done"), map(_state, table))
 
 
 def eligibility() -> str:
@@ -35,6 +37,8 @@ def scontrol() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
+    "array_states": partial(states, ARRAY),
+    "slot_states": partial(states, SLOT),
     "eligibility": eligibility,
     "scontrol": scontrol,
 }

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from k8s_bridge.cli.output import EXIT_HELP, Exit, Form, emit, fail, output_opti
 from k8s_bridge.cli.render_job import job_of
 from k8s_bridge.cli.render_table import print_story
 from k8s_bridge.core.errors import Terminal
+from k8s_bridge.slurm import het
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.planner import Planner
@@ -74,7 +75,7 @@ def render(  # noqa: PLR0913 - one for each option
     if refused is not None:
         fail(f"refused for {refused.option}: {refused.text}", code=Exit.FAILED)
     if not explain:
-        _print([plan.manifest for plan in plans], form or Form.YAML)
+        _print([plan.manifest for plan in plans if plan.manifest], form or Form.YAML)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ class _Plan:
     route: Route
     planned: Layout | Refusal
     manifest: dict[str, Any]
-    """{} when it was refused."""
+    """{} when it was refused, or is a later component of a het job."""
 
     @property
     def title(self) -> str:
@@ -137,9 +138,20 @@ def _plans(components: Sequence[Component], mixing: WorkloadMixing) -> list[_Pla
     policies = Policies(mixing)
     try:
         planner = Planner(policies)
-        return [_plan(one, _route(one.job, policies), planner) for one in components]
+        plans = [_plan(one, _route(one.job, policies), planner) for one in components]
+        return _joined(plans, planner) if len(plans) > 1 else plans
     except Terminal as error:
         fail(str(error), code=Exit.USAGE)
+
+
+def _joined(plans: list[_Plan], planner: Planner) -> list[_Plan]:
+    """The components of a het job, which has one JobSet; it is shown with the first."""
+    jobs, route = [plan.component.job for plan in plans], plans[0].route
+    found, _ = het.joined(jobs, [planner.plan(job, route) for job in jobs])
+    if isinstance(found, Refusal):
+        return [replace(plan, planned=found, manifest={}) for plan in plans]
+    manifest = planner.render_components(jobs, route)
+    return [replace(plan, manifest={} if index else manifest) for index, plan in enumerate(plans)]
 
 
 def _plan(component: Component, route: Route, planner: Planner) -> _Plan:

@@ -75,6 +75,11 @@ def slot_feature(job_id: int, slot: int) -> str:
     return f"{node_feature(job_id)}-s{slot}"
 
 
+def component_feature(job_id: int, offset: int) -> str:
+    """The Slurm feature that the nodes of one component of a heterogeneous job carry beside the job's."""
+    return f"{node_feature(job_id)}-c{offset}"
+
+
 def mixing_feature(namespace: str, name: str) -> str:
     """The Slurm feature by which one WorkloadMixing knows its nodes among those of others on one Slurm."""
     return f"by-{namespace}.{name}"

@@ -131,7 +131,8 @@ class SlurmController:
 
         Slots are not among them: the record of a large array is large.
         """
-        return {key for key in (*self.census.within(_FOLLOWED), *self._wrote) if isinstance(key, int)}
+        keys = {key for key in (*self.census.within(_FOLLOWED), *self._wrote) if isinstance(key, int)}
+        return keys | {one.job_id for key in keys for one in self._observer.components(key)}
 
     @property
     def pace(self) -> Pace:
@@ -234,9 +235,7 @@ class SlurmController:
             self.census.put(unit.key, Group.of(unit, state))
             if state in _FAST and (before is None or before.state not in _FAST):
                 self._on_moving()
-            self.said[unit.key] = Said(
-                state=state, reason=decision.reason, text=decision.text, since=since
-            )
+            self.said[unit.key] = Said(state=state, reason=decision.reason, text=decision.text, since=since)
         for job_id in self._observer.turns.called():
             if job_id != unit.key and self._waits(job_id):
                 self._again(job_id)

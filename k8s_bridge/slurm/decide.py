@@ -6,8 +6,10 @@ exactly one state. State is read off Slurm and Kubernetes each time; memory adds
 
 from __future__ import annotations
 
+import msgspec
+
 from k8s_bridge.core.decision import Decision
-from k8s_bridge.slurm import moves
+from k8s_bridge.slurm import het, moves
 from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.arrays import table as arrays
 from k8s_bridge.slurm.arrays.facts import facts_of
@@ -71,4 +73,7 @@ def decide(unit: Unit, *, now: float) -> Decision[Effect]:
         if row.holds(facts):
             break
     moved = row.move(facts, now)
-    return speak(facts, row.state, moved.also(*moves.steer(facts, row.state)), now)
+    decision = speak(facts, row.state, moved.also(*moves.steer(facts, row.state)), now)
+    if not unit.components:
+        return decision
+    return msgspec.structs.replace(decision, effects=tuple(het.spread(decision.effects, unit.components)))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from api.views import JobSet, Workload
+from k8s_bridge.slurm import het
 from k8s_bridge.slurm.arrays.facts import ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.eligibility import NOTHING
@@ -17,7 +18,7 @@ from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.policy import NO_TROUBLE, Policies, Route, Trouble
 from k8s_bridge.slurm.preflight import class_trouble, queue_trouble, topology_trouble
-from k8s_bridge.slurm.tables import MEMBERS, OWNER, UNIT, Tables
+from k8s_bridge.slurm.tables import COMPONENTS, MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.turns import Turns
 from k8s_bridge.slurm.unit import (
     Array,
@@ -118,16 +119,22 @@ class Observer:
         own = self._tables.jobs.get(str(job_id))
         return speaker(own, self._tables.jobs.by(MEMBERS, str(job_id))) if own else None
 
+    def components(self, job_id: int) -> tuple[Job, ...]:
+        """The records of a heterogeneous job, in order; none for others, and until all of it is known."""
+        found = sorted(self._tables.jobs.by(COMPONENTS, str(job_id)), key=_offset)
+        return tuple(found) if found and found[0].job_id == job_id else ()
+
     def _whole(self, job_id: int) -> Unit:
-        job = self._tables.jobs.get(str(job_id))
+        parts = self.components(job_id)
+        job = het.whole(parts) if parts else self._tables.jobs.get(str(job_id))
         route = self._policies.route(job) if job else None
-        speaks = self.speaker(job_id)
-        layout, shape = self._plan(speaks, route) if speaks and route else (None, "")
+        layout, shape = self._plan_whole(job_id, parts, route) if route else (None, "")
         return replace(
             self._capacity(job_id),
             presence=self.presence(job_id),
             job=job,
             partition=self._partition(route) if route else None,
+            components=parts,
             layout=layout,
             shape=shape,
             surroundings=self.neighbours.of(job) if job and job.pending else NOTHING,
@@ -163,7 +170,8 @@ class Observer:
         self.seen.pop(key, None)
         self.turns.leave(key)
         if isinstance(key, int):
-            self._plans.pop(key, None)
+            for job_id in (key, *(one.job_id for one in self.components(key))):
+                self._plans.pop(job_id, None)
             self._denied.pop(key, None)
             self._gone.discard(key)
             self._ended.discard(key)
@@ -238,6 +246,12 @@ class Observer:
         found = self._tables.classes.get(route.priority_class)
         return found.value if found else 0
 
+    def _plan_whole(self, job_id: int, parts: tuple[Job, ...], route: Route) -> het.Plan:
+        if parts:
+            return het.joined(parts, [self._plan(one, route) for one in parts])
+        speaks = self.speaker(job_id)
+        return self._plan(speaks, route) if speaks else (None, "")
+
     def _plan(self, job: Job, route: Route) -> tuple[Layout | Refusal | None, str]:
         if not job.pending:
             return None, ""
@@ -293,6 +307,10 @@ class Observer:
             if not slot.admitted:
                 self.turns.fly(slot.unit.key, queue=route.queue)
         return facts.short
+
+
+def _offset(component: Job) -> int:
+    return component.het_job_offset or 0
 
 
 def _version(workload: Workload) -> int:

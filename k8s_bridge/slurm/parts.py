@@ -259,6 +259,9 @@ class Parts:
         route = self._policies.route(job) if job else None
         if job is None or route is None:
             raise Conflict(f"job {job_id} is gone or not managed any more")
+        parts = self._observer.components(job_id)
+        if parts:
+            return self._planner.render_components(parts, route)
         return self._planner.render(job, route, slot=slot)
 
     def _blocked(self) -> str:

@@ -5,9 +5,10 @@ Pure results of the spec's revision; policies are compiled once per route.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from k8s_bridge.slurm.jobset import metadata, render_jobset
+from k8s_bridge.slurm.jobset import metadata, render_components, render_jobset
 from k8s_bridge.slurm.jobset.policy import UNNAMED, Cluster, Policy, policy_of
 from k8s_bridge.slurm.jobset.resources import unmapped
 from k8s_bridge.slurm.layout import plan
@@ -51,6 +52,15 @@ class Planner:
         if isinstance(layout, Refusal):
             raise TypeError(f"job {job.job_id} was refused: {layout.text}")
         return render_jobset(job=job, layout=layout, policy=self.policy(route), slot=slot)
+
+    def render_components(self, components: Sequence[Job], route: Route) -> dict[str, Any]:
+        """The manifest of the JobSet of a heterogeneous job; raises as `render` does."""
+        plans = [self.plan(one, route) for one in components]
+        layouts = [found for found, _ in plans if isinstance(found, Layout)]
+        if len(layouts) < len(plans):
+            raise TypeError(f"job {components[0].job_id} was refused")
+        shape = "+".join(shape for _, shape in plans)
+        return render_components(components, layouts, policy=self.policy(route), shape=shape)
 
     def policy(self, route: Route) -> Policy:
         """The compiled policy of a route. TemplateError when a pod template is wrong."""

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 UNIT, SLOTS, MEMBERS, OWNER, UID = "unit", "slots", "members", "owner", "uid"
 """Indexes: by the text of a unit's key; by the id of the array that a slot or a record belongs to."""
+COMPONENTS = "components"
+"""Index of jobs by the id of the heterogeneous job that a record is part of."""
 SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
 """Indexes of jobs: by the id of a job that the dependency names; by name and user, if not over; the same,
 if it must be the only one of them; and those that share licenses or reservations, under ""."""
@@ -110,6 +112,7 @@ def make_tables(*, mixing: str) -> Tables:
             lambda job: str(job.job_id),
             indexes={
                 MEMBERS: _array_of,
+                COMPONENTS: lambda job: () if job.het_job_id is None else (str(job.het_job_id),),
                 SUCCESSOR: lambda job: map(str, predecessors(job.dependency)) if job.pending else (),
                 NAMESAKE: lambda job: () if job.terminal else (namesake(job),),
                 SINGLETON: lambda job: (namesake(job),) if job.pending and is_singleton(job) else (),

@@ -146,6 +146,8 @@ class Unit:
     slot: int | None = None
     array: Array | None = None
     """Of an array as a whole."""
+    components: tuple[Job, ...] = ()
+    """The records of a heterogeneous job, in order; `job` stands for all of them."""
     whole: Unit | None = None
     """Of a slot: its array."""
     presence: Presence = Presence.PRESENT

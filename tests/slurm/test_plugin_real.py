@@ -35,7 +35,6 @@ NodeName=static NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 TmpDisk=1000 State=DOW
 """Clients ask for core specialisation only where it is allowed; jobs that are not held need a node."""
 
 REFUSED = {
-    "het job": "-n1 : -n1",
     "--gpus-per-socket": "--gpus-per-socket=1 --sockets-per-node=1",
     "--ntasks-per-socket": "--ntasks-per-socket=2",
     "--ntasks-per-core": "--ntasks-per-core=1",

@@ -123,6 +123,13 @@ class Cluster:
         """Whether a row is that of an array of which tasks are not over: it is not purged."""
         return job.array_id == job.job_id and any(not other.over for other in self.array(job.array_id))
 
+    def together(self, job: Job) -> list[Job]:
+        """The row, or all components of a heterogeneous job, in order."""
+        if not job.het_id:
+            return [job]
+        found = (other for other in self.jobs.values() if other.het_id == job.het_id)
+        return sorted(found, key=lambda other: other.het_offset)
+
     def nodes_touched(self) -> None:
         """Note that nodes have changed."""
         self.nodes_changed = int(self.now)

@@ -25,7 +25,9 @@ def cancel(cluster: Cluster, job_id: int, *, user: str) -> None:
     job = cluster.find(job_id)
     if user not in (ROOT, job.user):
         raise SlurmError(Errno.ACCESS_DENIED)
-    jobs = list(cluster.array(job_id)) if job.array_id == job_id else [job]
+    if job.het_offset:
+        raise SlurmError(Errno.ACCESS_DENIED)
+    jobs = list(cluster.array(job_id)) if job.array_id == job_id else cluster.together(job)
     if all(each.over for each in jobs):
         raise SlurmError(Errno.JOB_FINISHED)
     for each in jobs:
@@ -36,7 +38,8 @@ def cancel(cluster: Cluster, job_id: int, *, user: str) -> None:
 def node_failed(cluster: Cluster, node: Node, *, reason: str) -> None:
     """Set a node DOWN: what runs on it is requeued, or fails where the job does not want that."""
     node.down, node.reason, node.reason_time = True, reason, int(cluster.now)
-    for job in [cluster.jobs[job_id] for job_id in node.shares]:
+    hit = [cluster.jobs[job_id] for job_id in node.shares]
+    for job in [one for found in hit for one in cluster.together(found)]:
         if job.record.get("requeue", True):
             requeue(cluster, job)
         else:

@@ -96,6 +96,15 @@ class FakeSlurm:
         )
         return job.job_id
 
+    def submit_het(self, *components: Mapping[str, Any], run_time: float = 1.0, exit_code: int = 0) -> int:
+        """Submit a heterogeneous job, held; the script runs on the first component. The id of that one."""
+        ids = [self.submit(run_time=run_time, exit_code=exit_code, **one) for one in components]
+        for offset, job_id in enumerate(ids):
+            job = self.cluster.jobs[job_id]
+            job.het_id, job.het_offset = ids[0], offset
+            self.cluster.file(job)
+        return ids[0]
+
     def cancel(self, job_id: int, *, user: str = ROOT, task: int | None = None) -> None:
         """What scancel does, of an array with `task` to that one. Raises SlurmError."""
         if task is None:

@@ -41,7 +41,7 @@ def states(call: Call, _name: str) -> Response:
 
 
 def one(call: Call, text: str) -> Response:
-    """One job; for an array all of its rows."""
+    """One job; for an array, and for the first component of a heterogeneous job, all of its rows."""
     own, _, task = text.partition("_")
     if not _is_id(own):
         return _bad_id(call)
@@ -52,7 +52,9 @@ def one(call: Call, text: str) -> Response:
             error, _NO_JOBS, text=f"Unable to query JobId={text}", source="_handle_job_get"
         )
     whole_array = job.array_id and (job.array_id == job.job_id or task)
-    return _list(call, list(call.cluster.array(job.array_id)) if whole_array else [job])
+    if whole_array:
+        return _list(call, list(call.cluster.array(job.array_id)))
+    return _list(call, [job] if job.het_offset else call.cluster.together(job))
 
 
 def submit(call: Call, _name: str) -> Response:
@@ -155,7 +157,8 @@ def _state_rows(job: Job, *, now: float) -> Iterator[str]:
     elif job.array_task is not None:
         yield f'    {{"job_id": "{job.job_id}_{job.array_task}{tail}'
     else:
-        yield f'    {{"job_id": "{job.job_id}{tail}'
+        component = f"+{job.het_offset}" if job.het_id else ""
+        yield f'    {{"job_id": "{job.job_id}{component}{tail}'
 
 
 def _is_id(text: str) -> bool:

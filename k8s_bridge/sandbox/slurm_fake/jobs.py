@@ -75,6 +75,9 @@ class Job:
     array_task: int | None = None
     array_limit: int = 0
     tasks: list[int] = field(default_factory=list)
+    het_id: int = 0
+    """Id of the first component of a heterogeneous job; 0 for any other."""
+    het_offset: int = 0
 
     @property
     def held(self) -> bool:

@@ -45,6 +45,8 @@ def job_values(job: Job, *, now: float) -> dict[str, Any]:
         values |= _begin(job)
     if job.array_id:
         values |= _array(job)
+    if job.het_id:
+        values |= {"het_job_id": number(job.het_id), "het_job_offset": number(job.het_offset)}
     if job.start_time:
         values |= _started(job)
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from k8s_bridge.sandbox.slurm_fake import demand, dependency, ending, features, node_admin
@@ -34,11 +35,17 @@ def tick(cluster: Cluster) -> None:
 def _end_when_due(cluster: Cluster, job: Job) -> None:
     limit = demand.number(job.record, "time_limit")
     if limit and cluster.now >= job.start_time + limit * _SECONDS:
-        ending.finish(cluster, job, State.TIMEOUT, reason=Reason.TIME_LIMIT)
+        _finish_all(cluster, job, State.TIMEOUT, reason=Reason.TIME_LIMIT)
     elif cluster.now >= job.ends_at:
         failed = job.exit_code != 0
         state = State.FAILED if failed else State.COMPLETED
-        ending.finish(cluster, job, state, reason=Reason.NON_ZERO_EXIT if failed else Reason.NONE)
+        _finish_all(cluster, job, state, reason=Reason.NON_ZERO_EXIT if failed else Reason.NONE)
+
+
+def _finish_all(cluster: Cluster, job: Job, state: State, *, reason: Reason) -> None:
+    for one in cluster.together(job):
+        if not one.over:
+            ending.finish(cluster, one, state, reason=reason)
 
 
 def _end_completing(cluster: Cluster, node: Node) -> None:
@@ -80,6 +87,8 @@ def _consider(cluster: Cluster, job: Job) -> None:
     able = cluster.able(job)
     if reason := _hopeless(cluster, job, able):
         _wait(cluster, job, reason)
+    elif job.het_id:
+        _try_together(cluster, job)
     else:
         _try(cluster, job, able)
 
@@ -135,6 +144,20 @@ def _try(cluster: Cluster, job: Job, able: list[Node]) -> None:
             return
     away = all(node.down or node.drain for node in able)
     _wait(cluster, job, Reason.NODES_AWAY if away else Reason.RESOURCES)
+
+
+def _try_together(cluster: Cluster, job: Job) -> None:
+    """Components start at the same time; the first one's turn is the turn of all."""
+    components = cluster.together(job)
+    found = [_placement(cluster, one, cluster.able(one)) for one in components]
+    ready = not any(one.held or one.eligible_time > cluster.now for one in components)
+    if job.het_offset or not ready or not all(found):
+        _wait(cluster, job, Reason.RESOURCES)
+        return
+    for one, shares in zip(components, found, strict=True):
+        _start(cluster, one, shares or ())
+        if one.het_offset:
+            one.ends_at = math.inf  # the script runs on the first
 
 
 def _placement(cluster: Cluster, job: Job, able: list[Node]) -> tuple[Share, ...] | None:

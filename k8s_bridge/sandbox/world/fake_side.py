@@ -55,6 +55,9 @@ class FakeSide:
     async def submit(self, request: JobRequest) -> int:
         """Submit a held job; its id."""
         try:
+            if request.more:
+                components = [one.description() for one in (request, *request.more)]
+                return self.slurm.submit_het(*components, run_time=request.seconds, exit_code=request.code)
             return self.slurm.submit(
                 run_time=request.seconds, exit_code=request.code, **request.description()
             )
@@ -107,7 +110,7 @@ class FakeSide:
         run = (job.job_id, job.restarts)
         if fact.running and run not in self._running:
             self._running.add(run)
-            self.facts.saw_start(job.array_id or job.job_id, job.nodes)
+            self.facts.saw_start(job.array_id or job.het_id or job.job_id, job.nodes)
         self.facts.saw_job(fact)
 
     def _nodes_changed(self) -> None:
@@ -122,7 +125,7 @@ def _fact(job: Job, *, now: float) -> JobFact:
     record = job.record
     return JobFact(
         job_id=job.job_id,
-        unit=job.array_id,
+        unit=job.array_id or job.het_id,
         task=job.array_task,
         name=record.get("name", ""),
         partition=record.get("partition", ""),

@@ -12,11 +12,14 @@ from k8s_bridge.sandbox.world.config import BATCH
 class JobRequest:
     """Options by the names that sbatch gives them; memory and `tmp` in MiB, `time` in minutes.
 
+    `more` are the further components of a heterogeneous job, which share the script of the first.
+
     `nodes` is a count or a range such as "1-3". The script sleeps for `seconds` and exits with `code`.
     """
 
     name: str = "job"
     array: str = ""
+    more: tuple[JobRequest, ...] = ()
     partition: str = BATCH
     nodes: str = ""
     ntasks: int | None = None
@@ -53,7 +56,8 @@ class JobRequest:
             "tmp": self.tmp,
         }
         given = [f"--{option}={value}" for option, value in values.items() if value not in (None, "")]
-        return ["--hold", "--requeue" if self.requeue else "--no-requeue", *given]
+        components = [word for one in self.more for word in (":", *one.arguments())]
+        return ["--hold", "--requeue" if self.requeue else "--no-requeue", *given, *components]
 
     def description(self) -> dict[str, Any]:
         """For slurmrestd's job submission."""

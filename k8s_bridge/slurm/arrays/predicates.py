@@ -71,6 +71,11 @@ def all_queued(facts: ArrayFacts) -> bool:
     return not any(slot.admitted for slot in facts.kept)
 
 
+def some_admitted(_: ArrayFacts) -> bool:
+    """Slots have quota, and none serves yet (the last row: always true)."""
+    return True
+
+
 def slot_done(facts: SlotFacts) -> bool:
     """Neither its JobSet nor a node of it is left."""
     return facts.unit.jobset is None and not facts.unit.nodes

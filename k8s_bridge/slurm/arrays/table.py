@@ -30,7 +30,7 @@ ARRAY: Table = (
     Row(State.HELD, is_.without_slot, do.ask_slot),
     # there are slots
     Row(State.QUEUED, is_.all_queued, do.await_quota),
-    Row(State.ADMITTED, lambda _: True, do.await_nodes),
+    Row(State.ADMITTED, is_.some_admitted, do.await_nodes),
 )
 
 SLOT: Table = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from k8s_bridge.core import naming
@@ -37,16 +39,41 @@ def render_jobset(*, job: Job, layout: Layout, policy: Policy, slot: int | None 
         "spec": {
             "suspend": True,
             "failurePolicy": {"maxRestarts": 0},
-            "replicatedJobs": [
-                {
-                    "name": f"g{index}",
-                    "replicas": 1,
-                    "template": {"spec": _job_spec(job, layout, group, policy, slot)},
-                }
-                for index, group in enumerate(layout.groups)
-            ],
+            "replicatedJobs": _replicated(job, layout, policy, slot),
         },
     }
+
+
+def render_components(
+    components: Sequence[Job], layouts: Sequence[Layout], *, policy: Policy, shape: str
+) -> dict[str, Any]:
+    """The manifest of a heterogeneous job: the replicated jobs of all components, admitted as one.
+
+    `shape` is the digest of all layouts. Raises as `render_jobset` does.
+    """
+    limits = [layout.time_limit for layout in layouts]
+    longest = None if None in limits else max(filter(None, limits), default=0)
+    alike = [replace(layout, time_limit=longest) for layout in layouts]
+    rendered = render_jobset(job=components[0], layout=alike[0], policy=policy)
+    rendered["metadata"]["annotations"][naming.SHAPE] = shape
+    rendered["spec"]["replicatedJobs"] = [
+        replicated
+        for job, layout in zip(components, alike, strict=True)
+        for replicated in _replicated(job, layout, policy, None)
+    ]
+    return rendered
+
+
+def _replicated(job: Job, layout: Layout, policy: Policy, slot: int | None) -> list[dict[str, Any]]:
+    component = "" if job.het_job_id is None else f"c{job.het_job_offset}"
+    return [
+        {
+            "name": f"{component}g{index}",
+            "replicas": 1,
+            "template": {"spec": _job_spec(job, layout, group, policy, slot)},
+        }
+        for index, group in enumerate(layout.groups)
+    ]
 
 
 def _metadata(job: Job, layout: Layout, policy: Policy, slot: int | None) -> dict[str, Any]:

@@ -56,10 +56,13 @@ def _filled(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _features(job: Job, layout: Layout, policy: Policy, slot: int | None) -> tuple[str, ...]:
-    """The features of the pod's node: its job's, its slot's, its WorkloadMixing's and the user's."""
-    own = (naming.node_feature(job.unit_id),)
-    one = () if slot is None else (naming.slot_feature(job.unit_id, slot),)
-    return (*own, *one, naming.mixing_feature(policy.namespace, policy.mixing), *layout.features)
+    """The features of the pod's node: of its job, its slot or component, its WorkloadMixing and the user."""
+    own = [naming.node_feature(job.unit_id)]
+    if slot is not None:
+        own.append(naming.slot_feature(job.unit_id, slot))
+    if job.het_job_offset is not None:
+        own.append(naming.component_feature(job.unit_id, job.het_job_offset))
+    return (*own, naming.mixing_feature(policy.namespace, policy.mixing), *layout.features)
 
 
 def _containers(

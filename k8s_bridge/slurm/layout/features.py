@@ -9,12 +9,16 @@ from k8s_bridge.core import naming
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+(?:&[A-Za-z0-9_.:/+-]+)*")
 
 
-def pin(user: str, *, job_id: int, slots: tuple[int, ...] = ()) -> str:
-    """The user's expression joined with the job's own feature; with `slots` all nodes must be of one of them.
+def pin(user: str, *, job_id: int, slots: tuple[int, ...] = (), component: int | None = None) -> str:
+    """The user's expression joined with the feature of the job, or of a component of a heterogeneous one.
+
+    With `slots` all nodes must be of one of these.
 
     Square brackets are Slurm's matching OR: every allocated node has the same one of the alternatives.
     """
     own = "|".join(naming.slot_feature(job_id, slot) for slot in slots) or naming.node_feature(job_id)
+    if component is not None:
+        own = naming.component_feature(job_id, component)
     whole = f"[{own}]" if len(slots) > 1 else own
     return f"({user})&{whole}" if user else whole
 
@@ -23,7 +27,8 @@ def pin_of(expression: str, *, job_id: int) -> str:
     """The part of `expression` that the bridge put there; "" when there is none."""
     found, own = expression.rpartition("&")[2], naming.node_feature(job_id)
     alternatives = found.removeprefix("[").removesuffix("]").split("|")
-    return found if all(one == own or one.startswith(f"{own}-s") for one in alternatives) else ""
+    ours = (one == own or one.startswith((f"{own}-s", f"{own}-c")) for one in alternatives)
+    return found if all(ours) else ""
 
 
 def user_expression(expression: str, *, job_id: int) -> str:

@@ -52,7 +52,6 @@ def _several(number: int | None) -> bool:
 _HIDDEN = "The nodes are made for this job, and their sockets, cores and threads are not known before; "
 
 ROWS = (
-    Row("het job", lambda j: j.het_job_id, "Submit the components as single jobs."),
     Row("--gpus-per-socket", lambda j: j.tres_per_socket, f"{_HIDDEN}use --gpus-per-node."),
     Row("--ntasks-per-socket", lambda j: j.tasks_per_socket, f"{_HIDDEN}use --ntasks-per-node."),
     Row("--ntasks-per-board", lambda j: j.tasks_per_board, f"{_HIDDEN}use --ntasks-per-node."),

@@ -49,9 +49,6 @@ end
 
 -- What shows in a submission that an option was given. The record of the job shows some of them no more.
 local SHOWS = {
-  ["het job"] = function(job)
-    return type(job.het_job_offset) == "number" and job.het_job_offset < 4294967294
-  end,
   ["--gpus-per-socket"] = text_in("tres_per_socket"),
   ["--ntasks-per-socket"] = number_in("ntasks_per_socket"),
   ["--ntasks-per-core"] = number_in("ntasks_per_core"),

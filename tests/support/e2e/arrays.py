@@ -170,16 +170,19 @@ async def test_scancel_of_a_whole_array_gives_everything_back(world: World):
 
 
 async def test_an_array_that_is_held_while_it_runs_finishes_what_runs_and_gives_the_rest_back(world: World):
-    array = await world.sbatch(JobRequest(array="0-3%2", seconds=5.0))
+    array = await world.sbatch(JobRequest(array="0-3%2", seconds=LONG))
     await some_run(world, array, 2)
 
     await world.slurm.hold(array)
+    for task in (0, 1):
+        await world.slurm.cancel(array, task=task)
 
-    await world.until(lambda: not world.of_job(JOBSETS, array), what="its JobSets are gone", seconds=60)
+    await world.until(lambda: not world.of_job(JOBSETS, array), what="its JobSets are gone", seconds=90)
     assert sorted(tasks(world, array)) == [0, 1]
-    await unit(world, array, "HeldByOther")
+    await unit(world, array, "HeldByOther", seconds=60)
     await world.slurm.release(array)
-    await all_complete(world, array, count=4)
+    assert sorted(await some_run(world, array, 2)) == [2, 3]
+    await world.scancel(array)
 
 
 async def test_an_array_that_is_released_past_kueue_is_held_again(world: World):

@@ -7,7 +7,6 @@ from k8s_bridge.slurm.layout.refusals import ROWS
 from k8s_bridge.slurm.model import Job
 
 REFUSED: dict[str, dict[str, object]] = {
-    "het job": {"het_job_id": 7, "het_job_offset": 0},
     "--gpus-per-socket": {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2},
     "--ntasks-per-socket": {"tasks_per_socket": 2},
     "--ntasks-per-board": {"tasks_per_board": 1},

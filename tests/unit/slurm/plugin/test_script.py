@@ -7,7 +7,6 @@ from k8s_bridge.slurm.layout.features import plain_features
 from k8s_bridge.slurm.layout.refusals import ROWS
 
 SHOWN = {
-    "het job": {"het_job_offset": 0.0},
     "--gpus-per-socket": {"tres_per_socket": "gres/gpu:1"},
     "--ntasks-per-socket": {"ntasks_per_socket": 2.0},
     "--ntasks-per-core": {"ntasks_per_core": 1.0},

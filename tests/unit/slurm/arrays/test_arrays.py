@@ -1,0 +1,164 @@
+"""What an array asks for, which slots it gives back, and how its tasks are let go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from support.array_world import ARRAY, PARTITION, PENDING, ArrayWorld
+
+from api.v1alpha1.policy import NoRequeuePolicy
+from k8s_bridge.core import naming
+from k8s_bridge.slurm.arrays.facts import AHEAD, ArrayFacts
+from k8s_bridge.slurm.arrays.records import speaker
+from k8s_bridge.slurm.decide import decide
+from k8s_bridge.slurm.effects import AllowRequeue, Cancel, CreateJobSet, NodesDown, PinAndRelease, Repin
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.unit import Denial, Seen, Slot, State
+
+NOW = 1000.0
+
+
+def one_pass(world: ArrayWorld) -> None:
+    for key in world.units():
+        unit = world.array_unit() if isinstance(key, int) else world.slot_unit(key.number)
+        for effect in decide(unit, now=NOW).effects:
+            world.carry_out(key, effect)
+
+
+def served(**fields: int) -> ArrayWorld:
+    """The first slots are up, and Slurm has started what it can."""
+    world = ArrayWorld(**fields)
+    for _ in range(12):
+        one_pass(world)
+        world.kueue_admits()
+        world.pods_are_made()
+        world.nodes_register()
+    world.slurm_starts()
+    return world
+
+
+def effects(world: ArrayWorld, kind: type, **changes: object) -> list:
+    decision = decide(world.array_unit(**changes), now=NOW)
+    return [effect for effect in decision.effects if isinstance(effect, kind)]
+
+
+def test_without_quota_a_few_slots_wait_however_many_tasks_there_are():
+    world = ArrayWorld(count=1000, quota=0)
+    for _ in range(20):
+        one_pass(world)
+    assert len(world.slots) == AHEAD
+
+
+def test_as_many_wait_as_have_quota_and_never_more_than_there_are_tasks():
+    assert len(served(count=1000, quota=6).slots) == 12
+    assert len(served(count=7, quota=6).slots) == 7
+
+
+def test_no_more_slots_than_tasks_may_run_at_a_time():
+    assert len(served(count=9, quota=6, limit=2).slots) == 2
+
+
+def test_slots_that_wait_go_first_and_one_that_runs_a_task_never_goes():
+    world = served(count=4, quota=2)
+    assert set(ArrayFacts(world.array_unit(), NOW).unwanted) == set()
+    world.waiting.pop()
+    assert set(ArrayFacts(world.array_unit(), NOW).unwanted) == {3}
+    world.waiting.clear()
+    world.records[ARRAY] = msgspec.structs.replace(world.own, states=frozenset({"CANCELLED"}))
+    assert set(ArrayFacts(world.array_unit(), NOW).unwanted) == {2, 3}
+
+
+def test_a_slot_of_an_old_shape_finishes_its_task_and_takes_no_other():
+    world = served(count=4, quota=1)
+    whole = replace(world.array_unit(), shape="new")
+    old = replace(world.slot_unit(0, seen=Seen(state=State.DRAINING, since=0.0)), whole=whole)
+    decision = decide(old, now=NOW)
+    assert decision.state == State.DRAINING
+    assert [type(effect).__name__ for effect in decision.effects] == ["NodesDrain"]
+
+
+def test_a_requeued_task_is_freed_of_its_delay_by_its_own_id():
+    world = served(count=1, quota=1)
+    world.scontrol_requeue(0)
+    row = msgspec.structs.replace(world.records[ARRAY], eligible_time=int(NOW) + 100)
+    world.records = {101: msgspec.structs.replace(row, job_id=101), ARRAY: world.own}
+    (freed,) = effects(world, Repin)
+    assert (freed.job_id, freed.constraints) == (101, naming.node_feature(ARRAY))
+
+
+def test_a_task_that_somebody_holds_is_neither_freed_nor_asked_for():
+    world = served(count=1, quota=1)
+    world.scontrol_requeue(0)
+    world.records[ARRAY] = msgspec.structs.replace(
+        world.records[ARRAY], held=True, reason="JobHeldAdmin", eligible_time=int(NOW) + 100
+    )
+    assert effects(world, Repin) == []
+    assert decide(world.array_unit(), now=NOW).state == State.HELD_BY_OTHER
+    assert set(ArrayFacts(world.array_unit(), NOW).unwanted) == {0}
+
+
+def test_tasks_of_several_nodes_are_pinned_to_the_slots_that_serve():
+    world = ArrayWorld(count=4, width=2, quota=2)
+    for _ in range(12):
+        one_pass(world)
+        world.kueue_admits()
+        world.pods_are_made()
+        world.nodes_register()
+    one = naming.slot_feature(ARRAY, 0)
+    assert world.own.features == f"[{one}|{naming.slot_feature(ARRAY, 1)}]"
+
+
+def test_a_task_that_is_requeued_without_end_is_cancelled_alone():
+    world = served(count=2, quota=2)
+    limited = replace(PARTITION, requeue_limit=1)
+    for job_id in world.records:
+        world.records[job_id] = msgspec.structs.replace(
+            world.records[job_id], states=PENDING, nodes="", restart_count=2
+        )
+    decision = decide(replace(world.array_unit(), partition=limited), now=NOW)
+    cancelled = {e.job_id: e.task for e in decision.effects if isinstance(e, Cancel)}
+    last = world.records[ARRAY].array_task_id
+    assert cancelled == {ARRAY: last, next(i for i in world.records if i != ARRAY): None}
+
+
+@pytest.mark.parametrize(("policy", "asked"), [(NoRequeuePolicy.FAIL, 0), (NoRequeuePolicy.REQUEUE, 1)])
+def test_tasks_may_be_requeued_where_the_policy_says_so(policy, asked):
+    world = ArrayWorld(count=2, quota=1)
+    world.own = msgspec.structs.replace(world.own, requeue=False)
+    one_pass(world)
+    world.kueue_admits()
+    world.pods_are_made()
+    world.nodes_register()
+    decision = decide(replace(world.array_unit(), partition=replace(PARTITION, no_requeue=policy)), now=NOW)
+    assert sum(isinstance(effect, AllowRequeue) for effect in decision.effects) == asked
+    assert sum(isinstance(effect, PinAndRelease) for effect in decision.effects) == 1
+
+
+def test_a_slot_that_was_refused_or_has_failed_makes_the_next_one_wait():
+    world = ArrayWorld(count=2)
+    one_pass(world)
+    assert effects(world, CreateJobSet)
+    refused = Denial(reason="Forbidden", text="no", until=NOW + 5)
+    assert not effects(world, CreateJobSet, denied=refused)
+    failed = Seen(state=State.QUEUED, since=0.0, not_before=NOW + 5)
+    assert not effects(world, CreateJobSet, seen=failed)
+    assert not effects(world, CreateJobSet, may_create=False)
+
+
+def test_only_the_nodes_of_an_evicted_slot_go_down():
+    world = served(count=4, quota=2)
+    world.kueue_evicts(0)
+    for key in world.units():
+        if isinstance(key, Slot):
+            decision = decide(world.slot_unit(key.number), now=NOW)
+            down = [effect.nodes for effect in decision.effects if isinstance(effect, NodesDown)]
+            assert down == ([tuple(world.slots[0].nodes)] if key.number == 0 else [])
+
+
+def test_a_requeued_task_speaks_for_the_array_under_its_id_and_identity():
+    own = Job(job_id=7, array_job_id=7, states=frozenset({"COMPLETED"}), submit_time=1)
+    task = Job(job_id=9, array_job_id=7, states=PENDING, submit_time=5, restart_count=1, tasks=3)
+    spoken = speaker(own, [task])
+    assert (spoken.job_id, spoken.submit_time, spoken.restart_count, spoken.tasks) == (7, 1, 0, 3)
