@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from k8s_bridge.sandbox.slurm_real.process import kill, marked
+from k8s_bridge.sandbox.slurm_real.process import gone, kill, marked
 from testbed.certificates import CA, TOKENS
 from testbed.places import AUDIT, CONTROL, HERE, KUBECONFIG, NAME, PKI, PODS, RUN, SERVICES
 from testbed.programs import program
 from testbed.shell import daemon, inside, run, until
 
 _ETCD = "http://127.0.0.1:2379"
+_GONE_WITHIN = 60.0
 
 
 def start() -> None:
@@ -48,14 +49,19 @@ def start_etcd() -> None:
 def start_apiserver() -> None:
     """Start the API server; returns when it is ready."""
     daemon("kube-apiserver", program("kube-apiserver"), *_APISERVER)
-    until("the API server is ready", lambda: kubectl("get", "--raw", "/readyz"))
+    until("the API server is ready", lambda: kubectl("get", "--raw", "/readyz"), seconds=180)
 
 
-def stop_apiserver() -> None:
-    """Kill the API server without a word."""
+async def stop_apiserver() -> None:
+    """Kill the API server without a word; returns when it is gone, and its port free."""
     for pid in marked(RUN):
-        if b"kube-apiserver" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+        if b"kube-apiserver" in _program_of(pid):
             kill(pid)
+            await gone(pid, timeout=_GONE_WITHIN)
+
+
+def _program_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
 
 
 def kubectl(*args: str | Path, stdin: str = "") -> str:

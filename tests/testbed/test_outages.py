@@ -20,7 +20,7 @@ async def test_the_api_server_is_cut_off(world: World):
     """The real one is killed; the sandbox's fails in more ways."""
     ids = await jobs_in_every_stage(world)
 
-    control.stop_apiserver()
+    await control.stop_apiserver()
     await asyncio.sleep(AWAY)
     await asyncio.to_thread(control.start_apiserver)
 
