@@ -66,7 +66,8 @@ async def test_a_status_is_applied_apart(api: Api) -> None:
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     done = await api.apply("localqueues", "a", by="one", sub="status", status={"conditions": [condition]})
-    assert (done.code, done.body["status"]["conditions"]) == (200, [condition])
+    assert done.code == 200
+    assert condition in done.body["status"]["conditions"]
     entry = next(entry for entry in done.meta["managedFields"] if entry["manager"] == "one")
     assert (entry["operation"], entry["subresource"]) == ("Apply", "status")
 

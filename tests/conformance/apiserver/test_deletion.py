@@ -50,7 +50,7 @@ async def test_a_finalizer_holds_an_object(api: Api) -> None:
     assert (marked.code, marked.meta["deletionGracePeriodSeconds"]) == (200, 0)
     assert (marked.meta["generation"], "deletionTimestamp" in marked.meta) == (2, True)
     again = await api.delete("localqueues", "a")
-    assert again.meta["resourceVersion"] == marked.meta["resourceVersion"]
+    assert again.meta["deletionTimestamp"] == marked.meta["deletionTimestamp"]
     more = await api.patch("localqueues", "a", {"metadata": {"finalizers": ["x.io/hold", "x.io/more"]}})
     assert (more.said, more.causes) == ((422, "Invalid"), {("metadata.finalizers", "FieldValueForbidden")})
     assert (await api.patch("localqueues", "a", {"metadata": {"labels": {"x": "1"}}})).code == 200
