@@ -13,6 +13,7 @@ import msgspec
 
 from k8s_bridge.core import naming
 from k8s_bridge.slurm.effects import AllowRequeue, Effect, PinAndRelease, Rehold, TakeHold
+from k8s_bridge.slurm.facts import TEXT_PREFIX
 from k8s_bridge.slurm.layout.features import pin, pin_of, user_expression
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import PENDING, Job
@@ -29,7 +30,7 @@ def whole(components: Sequence[Job]) -> Job:
     first = components[0]
     alive = [one for one in components if not one.terminal] or [first]
     shown = [one for one in alive if one.active and PENDING not in one.states] or alive
-    holder = next((one for one in shown if one.held), first)
+    holder = min((one for one in shown if one.held), key=_held_by_us, default=first)
     limits = [one.time_limit for one in components]
     pinned = all(pin_of(one.features, job_id=first.job_id) for one in alive)
     return msgspec.structs.replace(
@@ -43,6 +44,11 @@ def whole(components: Sequence[Job]) -> Job:
         requeue=all(one.requeue for one in components),
         time_limit=None if None in limits else max(filter(None, limits), default=0),
     )
+
+
+def _held_by_us(one: Job) -> bool:
+    """The hold that is not ours (yet) is the one to be told of."""
+    return one.reason == "JobHeldAdmin" and one.admin_comment.startswith(TEXT_PREFIX)
 
 
 def joined(components: Sequence[Job], plans: Sequence[Plan]) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, PODS, WORKLOADS
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, PODS
 from k8s_bridge.sandbox.world import JobRequest, World
 from k8s_bridge.sandbox.world.config import HIGH, TEAM_B
 from k8s_bridge.sandbox.world.slurm import JobFact
@@ -86,8 +86,13 @@ async def test_a_het_job_waits_for_the_quota_of_all_of_it(world: World):
     job_id = await world.sbatch(request(0.3))
 
     await unit(world, job_id, "Queued", seconds=60)
-    assert len([w for w in world.storage.list(WORKLOADS) if str(job_id) in w["metadata"]["name"]]) == 1
+    assert len(world.of_job(JOBSETS, job_id)) == 1
     assert not [start for start in world.timeline.starts if start.job_id == job_id]
+
+    def all_held_by_the_bridge() -> bool:
+        return all(one.reason == "JobHeldAdmin" for one in components(world, job_id))
+
+    await world.until(all_held_by_the_bridge, what="no component can be released by its owner")
     await world.scancel(hog)
 
     await all_are(world, job_id, "COMPLETED")

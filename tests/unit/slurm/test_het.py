@@ -29,6 +29,12 @@ def test_it_is_held_while_one_component_is_and_the_hold_is_that_ones():
     assert (whole.held, whole.reason, whole.admin_comment) == (True, held.reason, held.admin_comment)
 
 
+def test_a_hold_that_is_not_ours_yet_goes_before_one_that_is():
+    ours = component(0, held=True, reason="JobHeldAdmin", admin_comment="k8s-bridge: Queued: x")
+    owners = component(1, held=True, reason="JobHeldUser")
+    assert het.whole([ours, owners]).reason == "JobHeldUser"
+
+
 def test_it_is_pinned_when_all_components_are():
     pinned = component(0, features="(fast)&nodes-for-7-c0")
     assert het.whole([pinned, component(1)]).features == ""
