@@ -57,7 +57,7 @@ def running() -> Iterator[RayCluster]:
     _remove()
     try:
         kubectl("create", "-f", _MANIFEST)
-        until("the Ray cluster is ready", _ready, seconds=240)
+        until("the Ray cluster is ready", _ready, seconds=600)
         yield RayCluster(
             dashboard=f"http://{get('raycluster', NAME)['status']['head']['podIP']}:{_DASHBOARD}"
         )

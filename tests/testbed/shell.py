@@ -57,8 +57,14 @@ def daemon(name: str, *argv: str | Path, netns: str = NAME) -> None:
 
 def running() -> Counter[str]:
     """How many daemons of each program run."""
-    words = (Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in marked(RUN))
-    return Counter(Path(argv[0].decode()).name for argv in words)
+    return Counter(_program_of(pid) for pid in marked(RUN))
+
+
+def _program_of(pid: int) -> str:
+    try:
+        return Path(Path(f"/proc/{pid}/cmdline").read_text().partition("\0")[0]).name
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def until(what: str, ready: Callable[[], object], *, seconds: float = 60.0, pause: float = 0.2) -> None:

@@ -12,7 +12,7 @@ from testbed.control import kubectl
 from testbed.ray_cluster import NAME, NAMESPACE, RayCluster
 from testbed.shell import Failed, until
 
-pytestmark = [pytest.mark.testbed, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900)]
 
 TASK = """python3 -c "
 import ray
@@ -56,7 +56,7 @@ def test_a_job_given_to_the_jobs_api_runs_its_tasks_on_a_worker(ray):
         if ray.job(job)["status"] not in ("SUCCEEDED", "FAILED", "STOPPED"):
             raise Failed(str(ray.job(job)))
 
-    until("the job has ended", ended, seconds=120)
+    until("the job has ended", ended, seconds=300)
     assert ray.job(job)["status"] == "SUCCEEDED", ray.logs(job)
     assert "the task ran elsewhere" in ray.logs(job)
 
@@ -76,7 +76,7 @@ def test_an_inner_ray_job_runs_in_the_cluster_and_kueue_sees_nothing_of_it(ray):
         if status.get("jobDeploymentStatus") not in ("Complete", "Failed"):
             raise Failed(str(status))
 
-    until("the RayJob has ended", ended, seconds=180)
+    until("the RayJob has ended", ended, seconds=300)
     assert ray_cluster.get("rayjob", "inner")["status"]["jobStatus"] == "SUCCEEDED"
     assert [workload["metadata"]["uid"] for workload in workloads()] == before
     assert ray_cluster.get("raycluster", NAME)["status"]["state"] == "ready"
