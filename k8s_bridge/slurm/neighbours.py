@@ -48,15 +48,15 @@ class Neighbours:
         if old is not None and new is not None and old.states == new.states:
             return
         jobs = self._tables.jobs
-        yield from (job.job_id for job in jobs.each(SUCCESSOR, delta.key))
+        yield from (job.unit_id for job in jobs.each(SUCCESSOR, delta.key))
         if old is not None and (new is None or new.terminal):
-            yield from sorted(job.job_id for job in jobs.each(SINGLETON, namesake(old)))[:1]
+            yield from sorted(job.unit_id for job in jobs.each(SINGLETON, namesake(old)))[:1]
             if old.licenses:
                 yield from self.sharers()
 
     def sharers(self) -> Iterator[int]:
         """The jobs that ask for licenses or for a reservation."""
-        return (job.job_id for job in self._tables.jobs.each(SHARER, ""))
+        return (job.unit_id for job in self._tables.jobs.each(SHARER, ""))
 
     def _promised(self, job: Job) -> Mapping[str, int]:
         found: Counter[str] = Counter()

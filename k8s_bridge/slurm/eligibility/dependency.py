@@ -71,7 +71,7 @@ def rival(job: Job, namesakes: Iterable[Job]) -> Job | None:
     """One of the jobs of the same name and user that goes before it: they run singly, in the order of ids."""
     for other in namesakes:
         earlier = PENDING in other.states and other.job_id < job.job_id
-        if other.job_id != job.job_id and not other.terminal and (earlier or other.active):
+        if other.unit_id != job.unit_id and not other.terminal and (earlier or other.active):
             return other
     return None
 

@@ -107,6 +107,11 @@ def test_jobs_of_one_name_run_singly_in_the_order_of_their_ids(other, goes_befor
     assert verdict is (Fate.WAITS if goes_before else Fate.MET)
 
 
+def test_tasks_of_one_array_are_no_rivals():
+    array, task = job(9, array_job_id=9), job(10, array_job_id=9, array_task_id=0, states={RUNNING})
+    assert rival(array, [array, task]) is None
+
+
 def test_the_jobs_that_are_named():
     assert predecessors("afterok:5(unfulfilled),after:6+3(unfulfilled)?singleton(unfulfilled)") == (5, 6)
     assert predecessors("") == ()
