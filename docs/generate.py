@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
 
 from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.eligibility import RULES
+from k8s_bridge.slurm.layout import Exclusive, plan
 from k8s_bridge.slurm.row import Row, Table
+from k8s_bridge.slurm.script import Fate, Identity, effects, read
+from k8s_bridge.slurm.script.option import NO_EFFECT, Spelled
+from k8s_bridge.slurm.script.table import OPTIONS
 
 DOCS = Path(__file__).parent
+_OUTCOMES = {Fate.COUNTS: "handled", Fate.IGNORED: "ignored", Fate.REFUSED: "refused"}
 _MARKED = re.compile(r"(?P<begin><!-- (?P<name>\w+) -->\n).*?(?P<end><!-- /(?P=name) -->)", re.DOTALL)
 
 
@@ -35,12 +42,19 @@ def scontrol() -> str:
     return _table(("command", "by", "while the job", "what becomes of it"), map(_trial, ROWS))
 
 
+def options() -> str:
+    """What becomes of each option of sbatch."""
+    names = (option.name for option in OPTIONS if option.spelled is Spelled.ANYWHERE)
+    return _table(("option", "for example", "outcome", "what becomes of it"), map(_option, sorted(names)))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
     "slot_states": partial(states, SLOT),
     "eligibility": eligibility,
     "scontrol": scontrol,
+    "options": options,
 }
 
 
@@ -61,6 +75,18 @@ def _state(row: Row[Any]) -> tuple[str, ...]:
 
 def _trial(row: Trial) -> tuple[str, ...]:
     return f"`{row.command}`", row.by.value, row.stage.value, row.outcome.value
+
+
+def _option(name: str) -> tuple[str, ...]:
+    """As `render` tells it, on a partition without settings of its own."""
+    words = SAMPLES[name]
+    if not words:
+        return f"`--{name}`", "", _OUTCOMES[Fate.IGNORED], NO_EFFECT
+    (component,) = read("#!/bin/sh\n", environment={}, arguments=shlex.split(words), identity=Identity())
+    planned = plan(component.job, node_shape=None, exclusive=Exclusive.AS_ASKED)
+    told = {effect.option.partition("=")[0]: effect for effect in effects(component, planned)}
+    effect = told[f"--{name}"]
+    return f"`--{name}`", f"`{words}`".replace("|", "\\|"), _OUTCOMES[effect.fate], effect.text
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

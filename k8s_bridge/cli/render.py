@@ -25,7 +25,7 @@ from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies, Route
-from k8s_bridge.slurm.script import Component, Identity, ScriptError, effects, read
+from k8s_bridge.slurm.script import Component, Identity, ScriptError, effects, given_of, read
 
 _JOB = re.compile(r"(\d+)(?:_\d+)?")
 _STDIN = "-"
@@ -131,7 +131,8 @@ def _recorded(
         fail(f"there is no file {target}, and it is no job id.", code=Exit.USAGE)
     if arguments:
         fail("sbatch options go with a script; a job has its own.", code=Exit.USAGE)
-    return Component(job=job_of(int(match.group(1)), mixing, token_file=token_file), given=())
+    job = job_of(int(match.group(1)), mixing, token_file=token_file)
+    return Component(job=job, given=given_of(job))
 
 
 def _plans(components: Sequence[Component], mixing: WorkloadMixing) -> list[_Plan]:

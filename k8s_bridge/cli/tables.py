@@ -104,7 +104,7 @@ class _Units:
 
 
 def render_detail(detail: UnitDetail, *, now: float) -> RenderableType:
-    """One unit in full: its row, the facts it rests on, what happens next."""
+    """One unit in full: its state, what happens next, what was asked for, the facts that it rests on."""
     row = detail.row
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
@@ -115,6 +115,8 @@ def render_detail(detail: UnitDetail, *, now: float) -> RenderableType:
         grid.add_row("Why", Text(f"{row.text} ({row.reason})" if row.reason else row.text))
     if detail.next_step:
         grid.add_row("Next", Text(detail.next_step))
+    for option, became in detail.options.items():
+        grid.add_row(Text(option), Text(became))
     for name, value in (*_own_facts(row), *detail.facts.items()):
         if value:
             grid.add_row(Text(name), Text(value))

@@ -35,6 +35,8 @@ class UnitDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of `explain`: the row, the facts it rests on in reading order, and what happens next."""
 
     row: UnitRow
+    options: dict[str, str] = {}
+    """What was asked for, and what each became: `--mem=4G` -> `4096 MiB on each node`."""
     facts: dict[str, str] = {}
     next_step: str = ""
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from k8s_bridge.core import naming
 from k8s_bridge.runtime.units import UnitDetail, UnitRow
 from k8s_bridge.slurm.controller import Said, SlurmController
-from k8s_bridge.slurm.layout.types import Layout, Refusal
+from k8s_bridge.slurm.layout.types import Layout
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
+from k8s_bridge.slurm.script import Component, Fate, effects, given_of
 from k8s_bridge.slurm.unit import Key, State, Unit
 
 _NEXT: dict[State, str] = {
@@ -52,7 +53,10 @@ class Details:
     def _detail(self, key: Key, said: Said) -> UnitDetail:
         unit = self._observer.unit(key)
         return UnitDetail(
-            row=self._row(unit, said), facts=dict(_facts(unit)), next_step=_NEXT.get(said.state, "")
+            row=self._row(unit, said),
+            options=dict(_options(unit)),
+            facts=dict(_facts(unit)),
+            next_step=_NEXT.get(said.state, ""),
         )
 
     def _row(self, unit: Unit, said: Said) -> UnitRow:
@@ -73,6 +77,13 @@ class Details:
         )
 
 
+def _options(unit: Unit) -> Iterator[tuple[str, str]]:
+    if unit.job is None or unit.layout is None:
+        return
+    for effect in effects(Component(job=unit.job, given=given_of(unit.job)), unit.layout):
+        yield effect.option, f"refused: {effect.text}" if effect.fate is Fate.REFUSED else effect.text
+
+
 def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
     job = unit.job
     if job is not None:
@@ -81,8 +92,6 @@ def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
         if job.features:
             yield "constraints", job.features
     yield from _conditions(job)
-    if isinstance(unit.layout, Refusal):
-        yield "refused", f"{unit.layout.option}: {unit.layout.text}"
     if isinstance(unit.layout, Layout):
         yield "asks for", "; ".join(_group(unit.layout, index) for index in range(len(unit.layout.groups)))
     if unit.jobset is not None:

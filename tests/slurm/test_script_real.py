@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.layout_trials import started
+from support.option_samples import NEEDS_A_SITE, SAMPLES
 from support.script_table import COMPONENTS, NAMED, OPTIONS, SCRIPTS, VARIABLES
 from support.script_trials import EVERYTHING, Judge, Trial, is_layout, lines, options
 
@@ -55,6 +56,13 @@ async def test_features_and_nodes_by_name_are_planned_as_from_the_record(tmp_pat
     complaints, submitted = await judged(tmp_path, NAMED, conf=NODES, fields=("features", "prefer"))
     assert complaints == []
     assert submitted == len(NAMED)
+
+
+async def test_every_example_of_the_documents_is_planned_as_from_the_record(tmp_path: Path) -> None:
+    samples = [options(words) for name, words in SAMPLES.items() if words and name not in NEEDS_A_SITE]
+    complaints, submitted = await judged(tmp_path, samples, conf=LICENSES + NODES, fields=())
+    assert complaints == []
+    assert submitted == len(samples)
 
 
 def some(name: str, numbers: st.SearchStrategy[int]) -> st.SearchStrategy[str]:

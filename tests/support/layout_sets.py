@@ -122,7 +122,6 @@ HARMLESS: tuple[str, ...] = (
     "--no-kill",
     "--open-mode=append",
     "--gres-flags=disable-binding",
-    "--resv-ports=2",
     "--core-spec=1",
     "--thread-spec=1",
     "--comment=word",

@@ -22,7 +22,8 @@ from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.tres import Gres, parse_amount, parse_gres, requested_cpus, requested_nodes
 from k8s_bridge.slurm.model import Job
 
-_MEMORY_ASKED = frozenset({"EXACT_MEMORY_REQUESTED", "JOB_MEM_SET"})
+MEMORY_ASKED = frozenset({"EXACT_MEMORY_REQUESTED", "JOB_MEM_SET"})
+"""Flags of a job that said --mem=0, by release."""
 
 
 class Per(Enum):
@@ -73,7 +74,7 @@ def read(job: Job) -> Request:
     memory_per, memory = _memory(job)
     return Request(
         nodes=nodes,
-        max_nodes=_max_nodes(job, nodes),
+        max_nodes=most_nodes(job, nodes),
         tasks=job.tasks or 1,
         tasks_per_node=job.tasks_per_node or None,
         cpus_per_task=_cpus_per_task(job),
@@ -104,10 +105,11 @@ def _memory(job: Job) -> tuple[Per, int]:
         return Per.CPU, job.memory_per_cpu
     if job.memory_per_node:
         return Per.NODE, job.memory_per_node
-    return (Per.NODE_ALL if job.flags & _MEMORY_ASKED else Per.NOTHING), 0
+    return (Per.NODE_ALL if job.flags & MEMORY_ASKED else Per.NOTHING), 0
 
 
-def _max_nodes(job: Job, nodes: int) -> int | None:
+def most_nodes(job: Job, nodes: int) -> int | None:
+    """The maximum of -N; None for none, or none that can be told from an estimate."""
     estimated = job.cpus_per_task == 1 and not (job.tasks_per_node or job.tasks_per_core)
     if not job.max_nodes or (estimated and nodes == 1 and job.max_nodes == job.node_count):
         return None

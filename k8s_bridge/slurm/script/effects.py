@@ -17,6 +17,7 @@ _FOREIGN = (
     "unknown to sbatch itself: refused at submission unless a plugin of the site or a newer Slurm has it"
 )
 _SAME_IN_A_RECORD = {
+    "bbf": ("bb",),
     "gpus-per-node": ("gres",),
     "tres-per-task": ("gpus-per-task", "cpus-per-task"),
     "ntasks-per-tres": ("ntasks-per-gpu",),

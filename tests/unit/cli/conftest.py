@@ -42,7 +42,12 @@ ROWS = (
     UnitRow(kind="JobSet", name="hpc/[bold]train[/]", state="RUNNING", queue="ml", priority=7),
 )
 DETAILS = (
-    UnitDetail(row=ROWS[0], facts={"Workload": "QuotaReserved=False"}, next_step="waits for Kueue"),
+    UnitDetail(
+        row=ROWS[0],
+        options={"--mem=4G": "4096 MiB on each node"},
+        facts={"Workload": "QuotaReserved=False"},
+        next_step="waits for Kueue",
+    ),
     UnitDetail(row=ROWS[1]),
     UnitDetail(row=ROWS[2]),
 )

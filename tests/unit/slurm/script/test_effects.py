@@ -39,7 +39,7 @@ def test_what_an_option_became(options, option, text):
         ("--threads-per-core=2", "--threads-per-core=2"),
         ("--mem=0", "--mem=0"),
         ("--gres-flags=enforce-binding", "--gres-flags=enforce-binding"),
-        ("-a 1-3", "--array=1-3"),
+        ("--bbf=stage", "--bbf=stage"),
     ],
 )
 def test_a_refused_option_is_told_as_it_was_given(options, option):
