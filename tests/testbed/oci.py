@@ -68,7 +68,7 @@ def archive(image: Image) -> Path:
     """The image's archive in the cache, for `ctr images import`; made when it is missing."""
     path = place(image)
     if not path.exists():
-        with lock(path.stem):
+        with lock(f"image-{path.stem.rpartition('-')[0]}"):
             _make(path, image)
     return path
 
