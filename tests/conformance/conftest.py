@@ -18,10 +18,13 @@ from testbed.world import Machines  # noqa: E402
 
 from k8s_bridge.sandbox.apiserver.kinds import NODES  # noqa: E402
 from k8s_bridge.sandbox.apiserver.server import ApiServer  # noqa: E402
+from k8s_bridge.sandbox.apiserver.storage import Storage  # noqa: E402
+from k8s_bridge.sandbox.clock import SystemClock  # noqa: E402
 from k8s_bridge.sandbox.controllers.manager import Controllers  # noqa: E402
 from k8s_bridge.sandbox.controllers.nodes import node_manifest  # noqa: E402
 from k8s_bridge.sandbox.controllers.timing import FAST  # noqa: E402
 
+_SPEED = 4  # the sandbox's seconds in one of ours
 _MACHINE = {"cpu": "16", "memory": "24Gi", "nvidia.com/gpu": "8"}
 
 
@@ -35,7 +38,7 @@ async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
 
 @contextlib.asynccontextmanager
 async def _sandbox() -> AsyncIterator[Cluster]:
-    async with ApiServer() as server:
+    async with ApiServer(Storage(clock=SystemClock(speed=_SPEED))) as server:
         controllers = Controllers(server.storage, timing=FAST)
         for node in ("node1", "node2", "system"):
             server.storage.create(NODES, node_manifest(node, _MACHINE))

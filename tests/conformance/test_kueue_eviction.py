@@ -110,9 +110,9 @@ async def test_deleting_the_workload_of_a_waiting_jobset_makes_a_new_one(cluster
 
 async def test_a_workload_that_runs_too_long_is_deactivated(cluster: Cluster):
     await cluster.furnish()
-    await cluster.run("a", labels={"kueue.x-k8s.io/max-exec-time-seconds": "2"})
-    await cluster.sees("workload/a", "Requeued=False")
-    await cluster.sees("pod/a-w-0-0", "gone")
+    await cluster.create(cluster.make.jobset("a", labels={"kueue.x-k8s.io/max-exec-time-seconds": "2"}))
+    await cluster.sees("workload/a", "no admission")
+    await cluster.quiet()
 
     why = "The workload is deactivated due to exceeding the maximum execution time"
     # The real one may write DeactivationTarget once more from an old copy.
