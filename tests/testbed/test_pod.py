@@ -74,6 +74,15 @@ async def test_a_job_runs_and_its_mixing_is_ready(world: World):
     )
 
 
+async def test_people_see_on_the_leader_where_a_job_stands(world: World):
+    job_id = await running(world)
+
+    rows = json.loads(kubectl("-n", HOME, "exec", leader(), "--", "k8s-bridge", "top", "-o", "json"))
+
+    assert [(row["name"], row["state"]) for row in rows] == [(str(job_id), "Running")]
+    await world.scancel(job_id)
+
+
 async def test_a_kubernetes_job_preempts_a_slurm_job_which_runs_again(world: World):
     job_id = await world.sbatch(JobRequest(ntasks=6, seconds=1.0))
     await world.until_state(job_id, "RUNNING")
