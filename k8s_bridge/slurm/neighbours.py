@@ -17,7 +17,16 @@ class Neighbours:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self._asking: set[int] = set()
         self._plain = Surroundings()
+
+    def asks(self, job_id: int) -> None:
+        """Its JobSet is being created: what it needs is promised before the answer is in."""
+        self._asking.add(job_id)
+
+    def asked(self, job_id: int) -> None:
+        """There is a JobSet, or there will be none."""
+        self._asking.discard(job_id)
 
     @property
     def available(self) -> Availability:
@@ -61,8 +70,9 @@ class Neighbours:
     def _promised(self, job: Job) -> Mapping[str, int]:
         found: Counter[str] = Counter()
         for other in self._tables.jobs.each(SHARER, ""):
-            asked = other.pending and other.job_id != job.job_id
-            if asked and self._tables.has_jobset(other.unit_id):
+            if not other.pending or other.job_id == job.job_id:
+                continue
+            if other.unit_id in self._asking or self._tables.has_jobset(other.unit_id):
                 found.update(licenses.asked(other.licenses))
         return found
 

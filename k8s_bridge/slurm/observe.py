@@ -173,6 +173,7 @@ class Observer:
             for job_id in (key, *(one.job_id for one in self.components(key))):
                 self._plans.pop(job_id, None)
             self._denied.pop(key, None)
+            self.neighbours.asked(key)
             self._gone.discard(key)
             self._ended.discard(key)
 
@@ -188,6 +189,7 @@ class Observer:
 
     def denied(self, job_id: int, reason: str, text: str, *, now: float) -> None:
         """The job's JobSet was refused, for a reason that hardly ever passes by itself."""
+        self.neighbours.asked(job_id)
         before = self._denied.get(job_id)
         attempts = before.attempts + 1 if before else 1
         pause = min(FIRST_DENIED_PAUSE * 2 ** min(attempts - 1, _DOUBLINGS), DENIED_PAUSE)
@@ -196,6 +198,7 @@ class Observer:
     def created(self, job_id: int) -> None:
         """The job's JobSet was created."""
         self._denied.pop(job_id, None)
+        self.neighbours.asked(job_id)
 
     def trouble(self, route: Route) -> Trouble:
         """What is wrong with the route's queue, class or topology."""

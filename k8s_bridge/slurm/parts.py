@@ -259,6 +259,7 @@ class Parts:
         route = self._policies.route(job) if job else None
         if job is None or route is None:
             raise Conflict(f"job {job_id} is gone or not managed any more")
+        self._observer.neighbours.asks(job_id)
         parts = self._observer.components(job_id)
         if parts:
             return self._planner.render_components(parts, route)

@@ -14,6 +14,8 @@ from k8s_bridge.slurm.eligibility.withheld import is_requeue_delay
 from k8s_bridge.slurm.model import Job
 
 _MINUTE = 60
+_ASKING = "AskingSlurm"
+"""A word of its own: the text that follows must not count as the same one in other words."""
 _CLOSED = frozenset({"DOWN", "INACTIVE"})
 
 Rule = Callable[[Job, Surroundings, float], Obstacle | None]
@@ -65,7 +67,7 @@ def reservation(job: Job, surroundings: Surroundings, now: float) -> Obstacle | 
         return None
     known = surroundings.available.reservations
     if known is None:
-        return Obstacle(reason="Reservation", text="Slurm is being asked about reservations", grip=Grip.LOOSE)
+        return Obstacle(reason=_ASKING, text="Slurm is being asked about reservations", grip=Grip.LOOSE)
     found = [known[name] for name in job.reservation.split(",") if name in known]
     usable = [one for one in found if one.takes_new_nodes and one.end_time > now]
     if any(one.start_time <= now for one in usable):
@@ -88,7 +90,7 @@ def license_count(job: Job, surroundings: Surroundings, now: float) -> Obstacle 
         return None
     known = surroundings.available.licenses
     if known is None:
-        return Obstacle(reason="Licenses", text="Slurm is being asked about licenses", grip=Grip.LOOSE)
+        return Obstacle(reason=_ASKING, text="Slurm is being asked about licenses", grip=Grip.LOOSE)
     free = {
         name: known.get(name, count) - surroundings.promised.get(name, 0) for name, count in asked.items()
     }

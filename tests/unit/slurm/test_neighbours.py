@@ -70,6 +70,10 @@ def test_licenses_are_promised_from_the_jobset_until_slurm_counts_them():
     cluster.job(1, licenses="m:2")
     asking = cluster.job(2, licenses="m:1")
     assert cluster.neighbours.of(asking).promised == {}
+    cluster.neighbours.asks(1)
+    assert cluster.neighbours.of(asking).promised == {"m": 2}, "while its JobSet is being created"
+    cluster.neighbours.asked(1)
+    assert cluster.neighbours.of(asking).promised == {}
     cluster.jobset(1)
     assert cluster.neighbours.of(asking).promised == {"m": 2}
     cluster.job(1, "RUNNING", licenses="m:2")

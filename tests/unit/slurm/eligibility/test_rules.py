@@ -100,7 +100,7 @@ def test_licenses_that_are_in_use_or_promised_keep_from_asking_only():
     assert there.text == "waits for licenses m:2 (1 free), f:6 (5 free)"
     assert there.grip is Grip.LOOSE
     assert found(available=available, licenses="elsewhere:3") is None, "Slurm knows better"
-    assert found(licenses="m:1").reason == "Licenses", "nothing is assumed to be free"
+    assert found(licenses="m:1").reason == "AskingSlurm", "nothing is assumed to be free"
 
 
 def test_how_licenses_are_asked_for():
