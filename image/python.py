@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -33,8 +32,9 @@ def install_locked(target: Path) -> None:
 def install_project(target: Path) -> None:
     """Install the project and its command."""
     _install(target, "--reinstall-package=k8s-bridge", str(PROJECT))
-    for origin in (target / PACKAGES).glob("k8s_bridge-*.dist-info/direct_url.json"):
-        origin.unlink()  # the builder's folders are nobody's business
+    for name in ("direct_url.json", "uv_cache.json"):  # the builder's folders and times are nobody's business
+        for told in (target / PACKAGES).glob(f"k8s_bridge-*.dist-info/{name}"):
+            told.unlink()
     _compile(target, PACKAGES / "api", PACKAGES / "k8s_bridge")
     launcher = target / COMMAND
     launcher.parent.mkdir(parents=True, exist_ok=True)
@@ -59,9 +59,6 @@ def _install(target: Path, *what: str, stdin: str = "") -> None:
 
 
 def _compile(target: Path, *folders: Path) -> None:
-    """By the image's own Python. The code never asks for a source's time, so that images can be compared."""
+    """By the image's own Python; the code never asks for the time of its source, which a layer may change."""
     argv = [f"/usr/bin/python{PYTHON}", "-m", "compileall", "-q", "--invalidation-mode=unchecked-hash"]
-    environment = os.environ | {"PYTHONHASHSEED": "0"}
-    subprocess.run(
-        ["chroot", str(target), *argv, *(f"/{folder}" for folder in folders)], check=True, env=environment
-    )
+    subprocess.run(["chroot", str(target), *argv, *(f"/{folder}" for folder in folders)], check=True)

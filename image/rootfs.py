@@ -33,6 +33,7 @@ _PASSWD = f"""\
 root:x:0:0:root:/root:/sbin/nologin
 nonroot:x:{USER}:{USER}:nonroot:/tmp:/sbin/nologin
 """
+_OF_THE_BUILDER = ("etc/hostname", "etc/resolv.conf")
 _FILES = {
     "etc/passwd": _PASSWD,
     "etc/group": f"root:x:0:\nnonroot:x:{USER}:\n",
@@ -70,6 +71,8 @@ def _prune(target: Path) -> None:
     for pattern in _UNUSED:
         for path in target.glob(pattern):
             shutil.rmtree(path)
+    for told in _OF_THE_BUILDER:
+        (target / told).unlink(missing_ok=True)
     for program in (target / "usr/bin").iterdir():
         if program.name != f"python{PYTHON}":
             program.unlink()
