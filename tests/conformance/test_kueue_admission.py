@@ -89,18 +89,19 @@ async def test_waits_for_its_queues_and_flavor_to_be_created(cluster: Cluster):
     make = cluster.make
     await cluster.queue("a", queue="late")
     await cluster.create(make.local_queue("late", queue="cq2"))
-    await cluster.sees("workload/a", "QuotaReserved=False Inadmissible: ClusterQueue")
+    await cluster.sees("workload/a", "QuotaReserved=False Inadmissible: ClusterQueue cq2 doesn't")
     await cluster.create(make.cluster_queue("cq2", quota={"cpu": "1"}, flavor="rare"))
-    await cluster.sees("workload/a", "QuotaReserved=False Inadmissible: ClusterQueue cq2 is inactive")
+    await cluster.sees("clusterqueue/cq2", "Active=False")
     await cluster.create(make.flavor("rare"))
     await cluster.sees("workload/a", "Admitted=True")
     await cluster.sees("clusterqueue/cq2", "Active=True")
     await cluster.sees("localqueue/late", "Active=True")
 
-    assert cluster.story("workload/a", since="Quota") == [
+    # While queues are new, Kueue may say a sentence too few, or one that names no ClusterQueue at all.
+    moments = [f"QuotaReserved=False Inadmissible: ClusterQueue {s}" for s in (" doesn't", "cq2 is inactive")]
+    assert cluster.story("workload/a", since="Quota", leave_out=tuple(moments)) == [
         "QuotaReserved=False Inadmissible: LocalQueue late doesn't exist",
         "QuotaReserved=False Inadmissible: ClusterQueue cq2 doesn't exist",
-        "QuotaReserved=False Inadmissible: ClusterQueue cq2 is inactive",
         "Admitted=True Admitted: The workload is admitted",
         "QuotaReserved=True QuotaReserved: Quota reserved in ClusterQueue cq2",
         "admission=cq2",
