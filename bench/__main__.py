@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from bench import alone, decide, evictions, held, life, twenty
+from bench import alone, decide, evictions, held, layout, life, lives, twenty
 from bench.bridge import OURS, PLACEHOLDERS
 from bench.places import NAMES as PLACES
 from bench.places import Place, place
@@ -34,9 +34,12 @@ _IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
     "twenty": (twenty.run, 20),
     "twenty_strict": (twenty.run_strict, 20),
     "held": (held.run, 20_000),
+    "lives": (lives.run, 10_000),
 }
 """Scenario -> what runs it, and its number of jobs."""
-_NAMES = ("decide", *_IN_A_WORLD)
+_ALONE: Mapping[str, Callable[[], Result]] = {"decide": decide.run, "layout": layout.run}
+"""What needs no world."""
+_NAMES = (*_ALONE, *_IN_A_WORLD)
 _SCENARIOS: Mapping[str, tuple[str, ...]] = {
     "sandbox": _NAMES,
     "testbed": ("alone", "life", "evictions", "twenty", "twenty_strict"),
@@ -60,10 +63,7 @@ def _run(options: argparse.Namespace) -> Iterator[Result]:
     where = place(options.place, slurm=Backend(options.slurm))
     for name in options.scenario or _SCENARIOS[options.place]:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        if name == "decide":
-            yield decide.run()
-            continue
-        yield _in_a_world(name, where, options)
+        yield _ALONE[name]() if name in _ALONE else _in_a_world(name, where, options)
 
 
 def _in_a_world(name: str, where: Place, options: argparse.Namespace) -> Result:

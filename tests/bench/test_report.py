@@ -43,7 +43,7 @@ def test_the_exit_code_is_one_when_a_budget_is_missed(monkeypatch, tmp_path, cap
     monkeypatch.setattr(program, "RESULTS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["bench", "--scenario", "decide"])
     result = Result(scenario="decide", measured={"decide.worst_us": worst})
-    monkeypatch.setattr(program.decide, "run", lambda: result)
+    monkeypatch.setitem(program._ALONE, "decide", lambda: result)
     assert program.main() == code
     assert ("MISSED" in capsys.readouterr().out) is bool(code)
     (written,) = tmp_path.iterdir()

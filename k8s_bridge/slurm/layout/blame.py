@@ -37,6 +37,11 @@ def for_gres(request: Request, name: str) -> str:
     return "--gpus"
 
 
+def for_gpus(request: Request) -> str:
+    """Of a node's GPUs."""
+    return for_gres(request, "gpu")
+
+
 def for_room(request: Request) -> str:
     """Of the tasks that a node must have room for: sbatch counts them by GPUs per node and per task, too."""
     return "--gpus-per-task" if request.gres_per_node and request.gres_per_task else "--ntasks-per-node"

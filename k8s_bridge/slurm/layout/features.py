@@ -33,6 +33,8 @@ def pin_of(expression: str, *, job_id: int) -> str:
 
 def user_expression(expression: str, *, job_id: int) -> str:
     """`expression` without the pin that the bridge itself put on it."""
+    if not expression:
+        return ""
     found = pin_of(expression, job_id=job_id)
     if not found or expression == found:
         return "" if found else expression

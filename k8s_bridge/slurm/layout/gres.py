@@ -9,11 +9,14 @@ from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Request
 from k8s_bridge.slurm.layout.tres import Gres
 
+_TWO_WAYS = 2
 _Counts = dict[tuple[str, str], int]
 
 
 def check_agreement(request: Request, *, nodes: int) -> None:
     """Unmet when one GRES is asked for in two ways that do not say the same."""
+    if sum(map(bool, _sources(request))) < _TWO_WAYS:
+        return
     per_node, per_task, per_job = map(_counts, _sources(request))
     on_nodes = request.room * nodes or request.tasks
     for option, (first, scale_first), (second, scale_second) in (
@@ -31,6 +34,8 @@ def check_agreement(request: Request, *, nodes: int) -> None:
 
 def node_gres(request: Request, *, tasks: int, nodes: int, index: int) -> tuple[Gres, ...]:
     """GRES of node `index`, which runs `tasks` tasks; sorted."""
+    if not any(_sources(request)):
+        return ()
     counts = _counts(request.gres_per_node)
     for name, kind, count in request.gres_per_task:
         counts[name, kind] = max(counts.get((name, kind), 0), count * max(tasks, request.room))

@@ -15,8 +15,9 @@ Told apart on real daemons (22.05 and 24.11, jobs held at submission):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+import msgspec
 
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.tres import Gres, parse_amount, parse_gres, requested_cpus, requested_nodes
@@ -36,8 +37,7 @@ class Per(Enum):
     GPU = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The normalised request: counts that were asked for, not those that slurmctld made up. Memory in MiB."""
 
     nodes: int

@@ -114,14 +114,14 @@ def _check_limits(shape: Shape, request: Request) -> None:
 
 
 def _check_fits(shape: Shape, virtual: NodeShape, request: Request) -> None:
-    for option, unit, asked, there in (
-        (blame.for_cpus(request), "CPUs", shape.cpus, virtual.cpus),
-        (blame.for_memory(request), "MiB", shape.memory, virtual.memory),
-        (blame.for_gres(request, "gpu"), "GPUs", gpus_of(shape.gres), virtual.gpus or None),
+    for blamed, unit, asked, there in (
+        (blame.for_cpus, "CPUs", shape.cpus, virtual.cpus),
+        (blame.for_memory, "MiB", shape.memory, virtual.memory),
+        (blame.for_gpus, "GPUs", gpus_of(shape.gres), virtual.gpus or None),
     ):
         if there is not None and asked > there:
             raise Unmet(
-                option,
+                blamed(request),
                 f"{asked} {unit} on one node are more than a virtual node of this partition has ({there}); "
                 "ask for less per task.",
             )

@@ -38,6 +38,8 @@ def node_count(request: Request, *, node_shape: NodeShape | None) -> int:
 
 def segments(totals: tuple[int, ...], *, nodes: int) -> tuple[tuple[int, int], ...]:
     """Runs (first index, count) of nodes whose shares of every one of `totals` are equal."""
+    if nodes == 1:
+        return ((0, 1),)
     cuts = sorted({0, nodes, *(total % nodes for total in totals)})
     return tuple((first, after - first) for first, after in pairwise(cuts))
 

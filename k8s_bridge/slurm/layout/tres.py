@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 Gres = tuple[str, str, int]
 """(name, type or "", count)."""
@@ -15,6 +16,7 @@ _SCALE = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _REQUESTED = {name: re.compile(rf"(?:^|,){name}=(\d+)(?:,|$)") for name in ("cpu", "node")}
 
 
+@lru_cache(maxsize=4096)
 def parse_gres(text: str) -> tuple[Gres, ...] | None:
     """The GRES in `text`, sorted, zero counts left out; a missing count is one. None if it cannot be read.
 
@@ -51,6 +53,7 @@ def requested_cpus(text: str) -> int | None:
     return _requested("cpu", text)
 
 
+@lru_cache(maxsize=4096)
 def _requested(name: str, text: str) -> int | None:
     match = _REQUESTED[name].search(text)
     return int(match.group(1)) if match else None
