@@ -113,7 +113,7 @@ class Machines:
             shutil.rmtree(node.folder(number))
             node.start(number)
         if self._dark:
-            until("all nodes are ready", install.wait_for_nodes)
+            until("all nodes are ready", install.wait_for_nodes, seconds=180)
 
 
 async def _slurm(config: WorldConfig, pulse: Pulse, key: bytes) -> RealSide:
