@@ -64,6 +64,4 @@ class Census:
     def within(self, states: Iterable[State]) -> Iterator[Key]:
         """The units that are in one of these states."""
         wanted = frozenset(states)
-        return (
-            key for group, members in self._members.items() if group.state in wanted for key in members
-        )
+        return (key for group, members in self._members.items() if group.state in wanted for key in members)
