@@ -50,7 +50,8 @@ class Outcome(Enum):
     )
     SUSPENDED = "Its processes stop; nodes and quota stay its own, and `scontrol resume` lets it go on."
     STARTS_AGAIN = (
-        "It starts again on the same nodes as soon as Slurm lets it (cred_expire, 2 minutes at first)."
+        "It starts again on the same nodes as soon as Slurm lets it: after cred_expire (2 minutes unless"
+        " configured), at the next look of its scheduler (sched_interval, up to a minute later)."
     )
     FOLLOWED = "The new limit holds, and the deadline of its pods follows."
 

@@ -14,7 +14,6 @@ REQUEUE_DELAY = 300
 _REASONS = frozenset(
     {
         "AccountNotAllowed",
-        "BeginTime",
         "DeadLine",
         "Dependency",
         "DependencyNeverSatisfied",
@@ -34,9 +33,12 @@ _LIMITS = ("Assoc", "QOS", "Max")
 
 
 def withholds(job: Job, *, now: float) -> bool:
-    """Whether the reason of a released, pending job is one that its capacity cannot cure."""
-    if job.reason == "BeginTime" and is_requeue_delay(job, now):
-        return False
+    """Whether the reason of a released, pending job is one that its capacity cannot cure.
+
+    A begin time that has come is shown as the reason until Slurm's scheduler looks at the job again.
+    """
+    if job.reason == "BeginTime":
+        return job.eligible_time > now and not is_requeue_delay(job, now)
     return job.reason in _REASONS or job.reason.startswith(_LIMITS)
 
 

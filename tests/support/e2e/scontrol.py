@@ -19,6 +19,8 @@ SPEC = {"enablePrioritySync": True, "maxUserPriority": CAP}
 CONF = "Licenses=matlab:50\nPartitionName=elsewhere Nodes=ALL State=UP"
 LONG = 60.0
 """Seconds for what waits out the grace of a foreign hold."""
+SCHEDULED = 2 * LONG
+"""Seconds for what waits for Slurm's scheduler, which looks once a minute when nothing else happens."""
 STILL = 3.0
 """Seconds in which a change would have been seen: the bridge reads what it works on every second."""
 _MADE_ALL_THE_SAME = "Requested partition configuration not available now"
@@ -104,20 +106,27 @@ class Trial:
             assert condition(), f"{self.row.command}: {what}, but {self.world.jobs.get(self.job_id)}"
             await asyncio.sleep(0.1)
 
-    async def runs(self, *, restarts: int) -> None:
+    async def runs(self, *, restarts: int, seconds: float = LONG) -> None:
         """Until it runs, after so many restarts."""
 
         def there() -> bool:
             job = self.world.jobs[self.job_id]
             return job.running and job.restarts == restarts
 
-        await self.until(there, f"it runs after {restarts} restarts")
+        await self.until(there, f"it runs after {restarts} restarts", seconds)
 
     async def queued(self) -> None:
         """Nothing was taken from it, and it has not started."""
         job = self.world.jobs
         await self.stays(lambda: self.same_jobset() and job[self.job_id].held, "it waits as before")
-        assert not [start for start in self.world.timeline.starts if start.job_id == self.job_id]
+        self._not_started()
+
+    async def held_again(self) -> None:
+        """The hold is back, by slurmctld itself: the world sees some moments only, and each a little late."""
+        await self._recorded("Priority=0 ")
+        await self.stays(self.same_jobset, "its capacity is asked for as before")
+        await self._recorded("JobState=PENDING Reason=JobHeldAdmin")
+        self._not_started()
 
     async def untouched(self) -> None:
         """It runs as before."""
@@ -127,6 +136,18 @@ class Trial:
             return job.running and job.restarts == 0 and job.nodes == self.nodes and self.same_jobset()
 
         await self.stays(same, "it runs on")
+
+    def _not_started(self) -> None:
+        assert not [start for start in self.world.timeline.starts if start.job_id == self.job_id]
+
+    async def _recorded(self, words: str) -> None:
+        """Until `scontrol show job` has the words."""
+        for _ in range(int(LONG / 0.5)):
+            record = await self.slurm.scontrol("show", "job", str(self.job_id))
+            if words in record:
+                return
+            await asyncio.sleep(0.5)
+        raise AssertionError(f"{words} is not in {record}")
 
     def _inactive(self) -> bool:
         workload = self.world.workload(self.job_id)
@@ -171,13 +192,7 @@ class Trial:
             return workload is not None and workload["spec"]["priority"] == CAP
 
         await self.until(there, f"its Workload has priority {CAP}")
-        wanted = f"Comment=wm:prio=5000 wm:prio-applied={CAP}"
-        for _ in range(int(LONG / 0.5)):
-            record = await self.slurm.scontrol("show", "job", str(self.job_id))
-            if wanted in record:
-                return
-            await asyncio.sleep(0.5)
-        raise AssertionError(f"{wanted} is not in {record}")
+        await self._recorded(f"Comment=wm:prio=5000 wm:prio-applied={CAP}")
 
     async def hold_stays(self) -> None:
         await self.untouched()
@@ -201,7 +216,7 @@ class Trial:
         await self.untouched()
 
     async def starts_again(self) -> None:
-        await self.runs(restarts=1)
+        await self.runs(restarts=1, seconds=SCHEDULED)
         assert self.world.jobs[self.job_id].nodes == self.nodes
         assert self.same_jobset()
 
@@ -221,7 +236,7 @@ Check = Callable[[Trial], Awaitable[None]]
 WAITING: Mapping[Outcome, Check] = {
     Outcome.REFUSED: Trial.queued,
     Outcome.UNSEEN: Trial.queued,
-    Outcome.HELD_AGAIN: Trial.queued,
+    Outcome.HELD_AGAIN: Trial.held_again,
     Outcome.KEPT: Trial.queued,
     Outcome.RESPECTED: Trial.respected_and_queued,
     Outcome.REPLANNED: Trial.replanned,
@@ -280,7 +295,10 @@ async def waiting(world: World, slurm: RealSlurm, rows: tuple[Row, ...]) -> dict
     await world.until_state(hog, "RUNNING")
     ids = [await submit(slurm, "-n1", "--mem=100", "--partition=batch", seconds=1) for _ in rows]
     for job_id in ids:
-        await world.until(lambda job_id=job_id: world.workload(job_id), what=f"job {job_id} is queued")
+        await world.until(
+            lambda job_id=job_id: job_id in world.jobs and world.workload(job_id),
+            what=f"job {job_id} is queued",
+        )
     trials = [Trial(world, slurm, row, job_id=job_id, hog=hog) for row, job_id in zip(rows, ids, strict=True)]
     first = await asyncio.gather(*(attempt(trial, WAITING[trial.row.outcome]) for trial in trials))
     await world.scancel(hog)

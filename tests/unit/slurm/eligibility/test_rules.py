@@ -122,7 +122,6 @@ def test_how_licenses_are_asked_for():
         ("PartitionDown", True),
         ("PartitionNodeLimit", True),
         ("Dependency", True),
-        ("BeginTime", True),
         ("Resources", False),
         ("Priority", False),
         ("None", False),
@@ -132,6 +131,16 @@ def test_how_licenses_are_asked_for():
 )
 def test_reasons_that_capacity_cannot_cure(reason, withheld):
     assert withholds(Job(job_id=1, reason=reason), now=NOW) is withheld
+
+
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_begin_time_withholds_until_it_has_come_however_long_slurm_shows_it(restarts):
+    def begins(seconds):
+        return Job(job_id=1, reason="BeginTime", restart_count=restarts, eligible_time=int(NOW) + seconds)
+
+    assert withholds(begins(3600), now=NOW)
+    assert not withholds(begins(0), now=NOW)
+    assert not withholds(begins(-30), now=NOW)
 
 
 def test_slurms_own_delay_of_a_requeued_job_is_waited_out():
