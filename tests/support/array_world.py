@@ -5,8 +5,6 @@ It knows nothing of how decide works. Every method that changes the world is som
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 import msgspec
 
 from k8s_bridge.core import effects as kube
@@ -15,101 +13,15 @@ from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm import effects as fx
 from k8s_bridge.slurm.facts import identity
 from k8s_bridge.slurm.layout.features import pin_of
-from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.unit import Array, Partition, Presence, Slot, Unit
+from k8s_bridge.slurm.unit import Slot
 from support.array_slots import SlotWorld
+from support.array_state import ARRAY, COMPLETED, PENDING, RUNNING, ArrayState
 from support.job_world import Forbidden
 
-ARRAY = 7
-PARTITION = Partition(name="all", queue="lq", priority_class="low", requeue_limit=1000)
-PENDING, RUNNING, COMPLETED = frozenset({"PENDING"}), frozenset({"RUNNING"}), frozenset({"COMPLETED"})
 
-
-@dataclass
-class ArrayWorld:
-    """Mutable truth about an array of `count` tasks of `nodes` nodes each, and quota for `quota` slots."""
-
-    count: int = 4
-    width: int = 1
-    quota: int = 2
-    limit: int = 0
-    waiting: list[int] = field(default_factory=list)
-    own: Job = field(init=False)
-    records: dict[int, Job] = field(default_factory=dict)
-    """By job id: the tasks that have started once."""
-    slots: dict[int, SlotWorld] = field(default_factory=dict)
-    held_by_other: bool = False
-    over: set[int] = field(default_factory=set)
-    serial: int = 100
-
-    def __post_init__(self) -> None:
-        self.waiting = list(range(self.count))
-        self.own = Job(
-            job_id=ARRAY,
-            partition="all",
-            states=PENDING,
-            held=True,
-            reason="JobHeldUser",
-            submit_time=100,
-            requeue=True,
-            array_job_id=ARRAY,
-            array_max_tasks=self.limit,
-            array_size=self.count,
-        )
-
-    # -- what is seen -----------------------------------------------------------------------------
-
-    def rows(self) -> list[Job]:
-        own = [msgspec.structs.replace(self.own, array_size=len(self.waiting))] if self.waiting else []
-        return own + list(self.records.values())
-
-    def array_unit(self, **changes: object) -> Unit:
-        rows = [row for row in self.rows() if not row.terminal]
-        own = next((row for row in self.rows() if row.job_id == ARRAY), None)
-        layout = Layout(groups=(Group(count=self.width, tasks=1, shape=Shape(cpus=1, memory=100)),))
-        waits = any(row.pending for row in rows)
-        whole = Unit(
-            job_id=ARRAY,
-            presence=Presence.PRESENT if own else Presence.GONE,
-            job=own,
-            partition=PARTITION,
-            layout=layout if waits else None,
-            shape="s" if waits else "",
-            array=Array(records=tuple(rows)),
-            **changes,  # type: ignore[arg-type]
-        )
-        slots = tuple(
-            self._capacity(number, whole) for number in sorted(self.slots) if self.slots[number].there
-        )
-        return replace(whole, array=Array(records=tuple(rows), slots=slots))
-
-    def slot_unit(self, number: int, **changes: object) -> Unit:
-        whole = self.array_unit()
-        return replace(self._capacity(number, whole), whole=whole, **changes)  # type: ignore[arg-type]
-
-    def passed(self, key: int | Slot) -> None:
-        """The bridge has done all it wanted with a unit: what Kueue takes back is not used any more."""
-        slot = self.slots.get(key.number) if isinstance(key, Slot) else None
-        if slot and slot.evicted:
-            slot.seen_evicted |= set(slot.nodes)
-
-    def units(self) -> list[int | Slot]:
-        return [ARRAY, *(Slot(ARRAY, number) for number in sorted(self.slots) if self.slots[number].there)]
-
-    def _capacity(self, number: int, whole: Unit) -> Unit:
-        slot = self.slots.get(number, SlotWorld())
-        return Unit(
-            job_id=ARRAY,
-            slot=number,
-            presence=whole.presence,
-            job=whole.job,
-            partition=PARTITION,
-            jobset=slot.jobset,
-            workload=slot.workload(),
-            pods=slot.pod_rows(),
-            nodes=slot.node_rows(),
-        )
+class ArrayWorld(ArrayState):
+    """What happens to an array."""
 
     # -- Kueue, JobSet, kubelet -------------------------------------------------------------------
 
@@ -208,6 +120,37 @@ class ArrayWorld:
                 if pods.get(name) != "Running":
                     self._down(slot, name)
 
+    def _start_one(self, row: Job) -> bool:
+        running = sum(1 for other in self.records.values() if other.states == RUNNING)
+        full = bool(self.limit) and running >= self.limit
+        if row.held or not row.pending or not pin_of(row.features, job_id=ARRAY) or full:
+            return False
+        for number, slot in self.slots.items():
+            idle = sorted(name for name, state in slot.nodes.items() if state == "IDLE")
+            if len(idle) >= self.width and self._matches(row, number):
+                self._start(row, slot, idle[: self.width])
+                return True
+        return False
+
+    def _matches(self, row: Job, number: int) -> bool:
+        pins = pin_of(row.features, job_id=ARRAY).strip("[]").split("|")
+        return naming.node_feature(ARRAY) in pins or naming.slot_feature(ARRAY, number) in pins
+
+    def _start(self, row: Job, slot: SlotWorld, names: list[str]) -> None:
+        if slot.seen_evicted.intersection(names):
+            raise Forbidden("a task starts on capacity that was taken back, and the bridge knew")
+        for name in names:
+            slot.nodes[name] = "ALLOCATED"
+        nodes = ",".join(names)
+        if row.array_task_id is not None:
+            self._put(row, states=RUNNING, nodes=nodes)
+            return
+        task = self.waiting.pop(0)
+        job_id = self._id() if self.waiting else ARRAY
+        self.records[job_id] = msgspec.structs.replace(
+            row, job_id=job_id, states=RUNNING, nodes=nodes, array_task_id=task, array_size=0
+        )
+
     # -- effects ----------------------------------------------------------------------------------
 
     def carry_out(self, key: int | Slot, effect: fx.Effect) -> None:
@@ -281,70 +224,3 @@ class ArrayWorld:
                 if slot.nodes.get(name) == "ALLOCATED":
                     raise Conflict("Requested nodes are busy")
                 slot.nodes.pop(name, None)
-
-    # -- small parts ------------------------------------------------------------------------------
-
-    def _start_one(self, row: Job) -> bool:
-        running = sum(1 for other in self.records.values() if other.states == RUNNING)
-        full = bool(self.limit) and running >= self.limit
-        if row.held or not row.pending or not pin_of(row.features, job_id=ARRAY) or full:
-            return False
-        for number, slot in self.slots.items():
-            idle = sorted(name for name, state in slot.nodes.items() if state == "IDLE")
-            if len(idle) >= self.width and self._matches(row, number):
-                self._start(row, slot, idle[: self.width])
-                return True
-        return False
-
-    def _matches(self, row: Job, number: int) -> bool:
-        pins = pin_of(row.features, job_id=ARRAY).strip("[]").split("|")
-        return naming.node_feature(ARRAY) in pins or naming.slot_feature(ARRAY, number) in pins
-
-    def _start(self, row: Job, slot: SlotWorld, names: list[str]) -> None:
-        if slot.seen_evicted.intersection(names):
-            raise Forbidden("a task starts on capacity that was taken back, and the bridge knew")
-        for name in names:
-            slot.nodes[name] = "ALLOCATED"
-        nodes = ",".join(names)
-        if row.array_task_id is not None:
-            self._put(row, states=RUNNING, nodes=nodes)
-            return
-        task = self.waiting.pop(0)
-        job_id = self._id() if self.waiting else ARRAY
-        self.records[job_id] = msgspec.structs.replace(
-            row, job_id=job_id, states=RUNNING, nodes=nodes, array_task_id=task, array_size=0
-        )
-
-    def _requeue(self, row: Job) -> None:
-        self._free(row)
-        self._put(row, states=PENDING, nodes="", restart_count=row.restart_count + 1, submit_time=500)
-
-    def _down(self, slot: SlotWorld, name: str) -> None:
-        for row in list(self.records.values()):
-            if row.states == RUNNING and name in row.nodes.split(","):
-                self._requeue(row)
-        slot.nodes[name] = "DOWN"
-
-    def _free(self, row: Job) -> None:
-        for slot in self.slots.values():
-            for name in row.nodes.split(","):
-                if slot.nodes.get(name) == "ALLOCATED":
-                    slot.nodes[name] = "IDLE"
-
-    def _pods(self) -> dict[str, str]:
-        return {name: phase for slot in self.slots.values() for name, phase in slot.pods.items()}
-
-    def _put(self, row: Job, **changes: object) -> None:
-        self.records[row.job_id] = msgspec.structs.replace(self.records[row.job_id], **changes)
-
-    def _own(self, **changes: object) -> None:
-        if not self.waiting:
-            raise Conflict("Job is no longer pending execution")
-        self.own = msgspec.structs.replace(self.own, **changes)
-
-    def _id(self) -> int:
-        self.serial += 1
-        return self.serial
-
-    def _new(self, stem: str) -> str:
-        return f"{stem}-{self._id()}"

@@ -14,10 +14,12 @@ from k8s_bridge.slurm.layout.features import pin, pin_of, user_expression
 from k8s_bridge.slurm.layout.types import Layout
 from k8s_bridge.slurm.model import COMPLETING, PENDING, Job
 from k8s_bridge.slurm.moves.common import policy_of
-from k8s_bridge.slurm.unit import Array, Presence, Slot, Unit
+from k8s_bridge.slurm.unit import Array, Presence, Slot, State, Unit
 
 BAD_CONSTRAINTS = "BadConstraints"
 """Slurm itself holds what waits for a feature that no node has at the moment."""
+RELAUNCH = 2.0
+"""Seconds from a requeue until its nodes take the task again: slurmd refuses credentials of that second."""
 AHEAD = 4
 """Slots of one array that may wait for quota at a time however few have it."""
 
@@ -57,7 +59,16 @@ class SlotFacts(Facts):
     def unwanted(self) -> str:
         """Why the array has no use for it; "" when it has."""
         whole = self.unit.whole
-        return ArrayFacts(whole, self.now).unwanted.get(self.unit.slot or 0, "") if whole else ""
+        if whole is None:
+            return ""
+        why = ArrayFacts(whole, self.now).unwanted.get(self.unit.slot or 0, "")
+        return why or ("its nodes were given back" if self._emptied else "")
+
+    @lazy
+    def _emptied(self) -> bool:
+        """A slurmd whose record was deleted does not register again, whatever the array needs by now."""
+        draining = self.unit.seen is not None and self.unit.seen.state is State.DRAINING
+        return draining and self.unit.jobset is not None and not self.unit.nodes
 
 
 class ArrayFacts(Facts):
@@ -151,6 +162,11 @@ class ArrayFacts(Facts):
         return tuple([r for r in self.startable if self._astray(r)]) if self.serving else ()
 
     @lazy
+    def relaunch(self) -> float | None:
+        """Seconds until the next task that was requeued just now may start again; None without one."""
+        return min((left for r in self.startable if (left := self._settling(r)) > 0), default=None)
+
+    @lazy
     def worn_out(self) -> tuple[Job, ...]:
         """Waiting tasks that Slurm has requeued too often."""
         limit = policy_of(self).requeue_limit
@@ -169,7 +185,13 @@ class ArrayFacts(Facts):
     def _many_nodes(self) -> bool:
         return isinstance(self.unit.layout, Layout) and self.unit.layout.nodes > 1
 
+    def _settling(self, record: Job) -> float:
+        """A requeue is a new submission to slurmctld, at its time."""
+        return record.submit_time + RELAUNCH - self.now if record.restart_count else 0.0
+
     def _astray(self, record: Job) -> bool:
+        if self._settling(record) > 0:
+            return False
         if record.held or is_requeue_delay(record, self.now):
             return True
         have = pin_of(record.features, job_id=self.unit.job_id)

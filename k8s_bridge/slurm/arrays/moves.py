@@ -150,8 +150,9 @@ def _paused_until(facts: ArrayFacts) -> float:
 
 
 def _pause(facts: ArrayFacts, now: float) -> float | None:
-    left = _paused_until(facts) - now
-    return left if left > 0 else None
+    """Until the next slot may be asked for, or a task that was requeued just now may start again."""
+    waits = (_paused_until(facts) - now, facts.relaunch or 0.0)
+    return min((left for left in waits if left > 0), default=None)
 
 
 def _let_go(facts: ArrayFacts, record: Job) -> list[Effect]:

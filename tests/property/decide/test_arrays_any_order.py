@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from support.array_world import ARRAY, ArrayWorld
+from support.array_state import ARRAY
+from support.array_world import ArrayWorld
 
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import decide

@@ -100,7 +100,7 @@ async def test_a_preempted_slot_loses_its_task_alone_and_the_task_runs_later(wor
     array = await world.sbatch(JobRequest(array="0-3", cpus_per_task=2, seconds=LONG))
     before = await some_run(world, array, 4)
 
-    world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=2, seconds=1.0)
+    world.submit_job("one-node-report", queue=TEAM_B, priority=HIGH, cpus=2, seconds=1.0)
 
     await world.until(
         lambda: sum(restarts(world, array).values()) == 1, what="one task is requeued", seconds=60
@@ -156,7 +156,8 @@ async def test_scancel_of_a_running_and_of_a_waiting_task_ends_just_these(world:
     await world.until(lambda: sorted(running(world, array)) == [1, 2], what="task 2 takes the free place")
     await world.slurm.cancel(array, task=2)
     await world.until(lambda: len(world.of_job(JOBSETS, array)) == 1, what="a slot is given back")
-    assert sorted(running(world, array)) == [1]
+    await world.until(lambda: sorted(running(world, array)) == [1], what="task 1 goes on alone")
+    assert restarts(world, array)[1] == 0
     await world.scancel(array)
 
 
@@ -193,7 +194,10 @@ async def test_an_array_that_is_released_past_kueue_is_held_again(world: World):
 
     await world.slurm.release(array)
 
-    await world.until(lambda: world.jobs[array].reason == "JobHeldAdmin", what="it is held again")
+    def held_again() -> bool:
+        return array in world.jobs and world.jobs[array].reason == "JobHeldAdmin"
+
+    await world.until(held_again, what="it is held again")
     assert not tasks(world, array)
     await world.scancel(hog)
     await all_complete(world, array, count=2)
@@ -214,7 +218,7 @@ async def test_an_array_of_two_node_tasks_loses_one_task_with_a_slot(world: Worl
     array = await world.sbatch(JobRequest(array="0-3", nodes="2", ntasks=2, seconds=LONG))
     before = await some_run(world, array, 4)
 
-    world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=2, seconds=1.0)
+    world.submit_job("two-node-report", queue=TEAM_B, priority=HIGH, cpus=2, seconds=1.0)
 
     await world.until(
         lambda: sum(restarts(world, array).values()) == 1, what="one task is requeued", seconds=60
@@ -265,8 +269,7 @@ async def test_people_can_see_each_slot(world: World):
     await some_run(world, array, 2)
     await world.until(lambda: len(world.of_job(JOBSETS, array)) == 4, what="two more slots wait")
 
-    row = await unit(world, array, "Running")
-    assert row["text"].startswith("2 task(s) run, 2 wait; 2 slot(s) serve")
+    await unit(world, array, "Running", text="2 task(s) run, 2 wait; 2 slot(s) serve")
     for number, state in enumerate(["Running", "Running", "Queued", "Queued"]):
         await unit(world, f"{array}-s{number}", state)
     await world.scancel(array)

@@ -51,12 +51,15 @@ def bridge_of(world: World) -> BridgeProcess:
     return world.bridges[0]
 
 
-async def unit(world: World, job_id: int | str, *states: str, seconds: float = 20.0) -> dict[str, Any]:
-    """The bridge's row of a job, once it is in one of the states."""
+async def unit(
+    world: World, job_id: int | str, *states: str, text: str = "", seconds: float = 20.0
+) -> dict[str, Any]:
+    """The bridge's row of a job, once it is in one of the states and its text begins like that."""
     rows: list[dict[str, Any]] = []
     async with asyncio.timeout(seconds):
         while not rows:
             answer = await bridge_of(world).units()
-            rows = [row for row in answer if row["name"] == str(job_id) and row["state"] in states]
+            of_job = [row for row in answer if row["name"] == str(job_id) and row["state"] in states]
+            rows = [row for row in of_job if row["text"].startswith(text)]
             await asyncio.sleep(0.05)
     return rows[0]

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from support.array_world import ARRAY, PARTITION, PENDING, ArrayWorld
+from support.array_state import ARRAY, PARTITION, PENDING
+from support.array_world import ArrayWorld
 
 from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
-from k8s_bridge.slurm.arrays.facts import AHEAD, ArrayFacts
+from k8s_bridge.slurm.arrays.facts import AHEAD, RELAUNCH, ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import AllowRequeue, Cancel, CreateJobSet, NodesDown, PinAndRelease, Repin
@@ -86,6 +87,28 @@ def test_a_requeued_task_is_freed_of_its_delay_by_its_own_id():
     world.records = {101: msgspec.structs.replace(row, job_id=101), ARRAY: world.own}
     (freed,) = effects(world, Repin)
     assert (freed.job_id, freed.constraints) == (101, naming.node_feature(ARRAY))
+
+
+def test_a_task_that_was_requeued_this_second_may_not_start_on_the_same_nodes_yet():
+    world = served(count=1, quota=1)
+    world.scontrol_requeue(0)
+    row = world.records[ARRAY]
+    world.records[ARRAY] = msgspec.structs.replace(row, submit_time=int(NOW), eligible_time=int(NOW) + 100)
+    assert effects(world, Repin) == []
+    assert decide(world.array_unit(), now=NOW + 0.5).after == RELAUNCH - 0.5
+    later = decide(world.array_unit(), now=NOW + RELAUNCH)
+    assert [type(effect) for effect in later.effects] == [Repin]
+
+
+def test_a_slot_whose_nodes_were_given_back_goes_although_a_task_has_come_back_for_it():
+    world = served(count=1, quota=1)
+    world.scontrol_requeue(0)
+    world.slots[0].nodes.clear()
+    draining = Seen(state=State.DRAINING, since=NOW)
+    decision = decide(world.slot_unit(0, seen=draining), now=NOW)
+    assert "Delete" in [type(effect).__name__ for effect in decision.effects]
+    coming_up = Seen(state=State.ADMITTED, since=NOW)
+    assert decide(world.slot_unit(0, seen=coming_up), now=NOW).effects == ()
 
 
 def test_a_task_that_somebody_holds_is_neither_freed_nor_asked_for():
