@@ -63,8 +63,11 @@ async def _round(stage: Scene, bridge: Bridge, number: int) -> float:
     """A thousand jobs from sbatch to nothing left; then the bridge's size in MiB."""
     world = stage.world
     runners = [await world.sbatch(JobRequest(name="runs", seconds=0.0)) for _ in range(RUN)]
-    waiters = [await world.sbatch(JobRequest(name="waits", seconds=_LONG)) for _ in range(ROUND - RUN)]
     await _over(stage, runners)
+    waiters = [await world.sbatch(JobRequest(name="waits", seconds=_LONG)) for _ in range(ROUND - RUN)]
+    await world.until(
+        lambda: len(world.storage.list(JOBSETS)) >= _IN_FLIGHT, what="some have JobSets", seconds=_WITHIN
+    )
     for job_id in waiters:
         await world.scancel(job_id)
     await _over(stage, waiters)

@@ -6,6 +6,7 @@ multiples of each other it keeps them together: the node with one GPU more has t
 
 from __future__ import annotations
 
+from k8s_bridge.slurm.layout.blame import for_room
 from k8s_bridge.slurm.layout.refusals import Unmet
 from k8s_bridge.slurm.layout.request import Request
 
@@ -53,6 +54,14 @@ def check_dealing(request: Request, *, nodes: int) -> None:
             raise Unmet(
                 "--gpus", f"One task cannot have {name} of several nodes; ask for more, smaller tasks."
             )
+    ranged = request.max_nodes is not None and request.max_nodes > nodes
+    apart = request.gres_per_job or (ranged and request.gres_per_task)
+    if apart and nodes > 1 and request.tasks <= request.room * (nodes - 1):
+        raise Unmet(
+            for_room(request),
+            f"Slurm would put the tasks on fewer than {nodes} nodes, and does not start them there; "
+            "ask for fewer tasks on a node.",
+        )
     most = node_tasks(request, nodes=nodes, index=0)
     if request.tasks_per_node and tasks_per_gres(request) and most > request.tasks_per_node:
         raise Unmet(

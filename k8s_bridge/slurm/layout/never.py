@@ -37,17 +37,25 @@ def _one_wide_task(request: Request) -> bool:
 
 
 def _spread_by_itself(request: Request) -> bool:
-    """--ntasks-per-node follows from GRES per node and per task, and sbatch has not counted nodes by it."""
-    return (
-        bool(request.gres_per_node and request.gres_per_task)
-        and 0 < request.nodes * request.room < request.tasks
-    )
+    """Tasks follow from GPUs, and sbatch has not counted nodes by them."""
+    counted = request.gres_per_task and (request.gres_per_node or request.gres_per_job)
+    return bool(counted) and 0 < request.nodes * request.room < request.tasks
 
 
 def _tasks_below_room(request: Request) -> bool:
     ranged = request.max_nodes is not None and request.max_nodes > request.nodes
-    old = request.cpu_step == 0 and bool(request.gres_per_node)
-    return bool(request.gres_per_task) and (ranged or old) and request.tasks < request.room
+    return bool(request.gres_per_task) and (ranged or not request.cpu_step) and request.tasks < request.room
+
+
+def _cpus_of_fewer_tasks(request: Request) -> bool:
+    """Tasks follow from GPUs, and sbatch has not counted CPUs by them."""
+    few = request.cpus < request.tasks * request.cpus_per_task
+    return request.cpu_step > 0 and bool(request.gres_per_task and request.gres_per_job) and few
+
+
+def _one_wide_task_a_node(request: Request) -> bool:
+    wide = request.cpu_step > 1 and request.min_cpus > request.cpus_per_task * max(1, request.room)
+    return wide and not request.bare and request.tasks <= request.nodes
 
 
 def _cpus_of_no_gpu(request: Request) -> bool:
@@ -74,7 +82,17 @@ _ROWS = (
     _Row(
         lambda _: "--gpus-per-task",
         _spread_by_itself,
-        "Beside GPUs per node, Slurm starts the tasks on too few nodes; say how many nodes with --nodes.",
+        "Slurm starts the tasks that follow from the GPUs on too few nodes; say how many nodes with --nodes.",
+    ),
+    _Row(
+        lambda _: "--gpus-per-task",
+        _cpus_of_fewer_tasks,
+        "Slurm counts too few CPUs for the tasks that it makes of the GPUs; give --ntasks as well.",
+    ),
+    _Row(
+        lambda _: "--mincpus",
+        _one_wide_task_a_node,
+        "Slurm does not start a task on each node with more CPUs than --cpus-per-task; ask for those there.",
     ),
     _Row(
         blame.for_room,

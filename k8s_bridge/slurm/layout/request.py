@@ -45,6 +45,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None when there is no maximum, or none that can be told from slurmctld's estimate."""
     tasks: int
     tasks_per_node: int | None
+    cpus: int
+    """Of all tasks together, as sbatch has counted them."""
     cpus_per_task: int
     min_cpus: int
     """CPUs that each node must have at least; 1 where none were asked for."""
@@ -77,6 +79,7 @@ def read(job: Job) -> Request:
         max_nodes=most_nodes(job, nodes),
         tasks=job.tasks or 1,
         tasks_per_node=job.tasks_per_node or None,
+        cpus=requested_cpus(job.tres_request) or job.cpus or 1,
         cpus_per_task=_cpus_per_task(job),
         min_cpus=job.min_cpus_per_node or 1,
         cpu_step=job.cpus_per_task or 0,

@@ -254,8 +254,9 @@ def test_cpus_of_a_node_are_counted_in_whole_tasks_where_the_record_tells_of_tas
     assert laid_out(job(cpus=3, cpus_per_task=None, min_cpus_per_node=4))[0][2] == 4
 
 
-def test_of_a_gres_that_is_named_twice_the_last_counts() -> None:
-    assert gres(job(tres_per_node="gres/gpu:4,gres/gpu:2")) == [(1, (("gpu", "", 2),))]
+def test_a_gres_is_named_once_or_twice_with_the_same_count() -> None:
+    assert gres(job(tres_per_node="gres/gpu:2,gres/gpu:2")) == [(1, (("gpu", "", 2),))]
+    assert refusal(job(tres_per_node="gres/gpu:4,gres/gpu:2")).option == "--gres"
 
 
 def test_a_whole_node_has_no_more_gpus_than_cpus_for_them() -> None:
@@ -275,6 +276,12 @@ def test_a_whole_node_has_no_more_gpus_than_cpus_for_them() -> None:
             "--gpus-per-task",
         ),
         (job(tasks=2, tasks_per_node=3, max_nodes=2, tres_per_task="gres/gpu=1"), "--ntasks-per-node"),
+        (job(nodes=2, tasks=3, tasks_per_node=3, tres_per_job="gres/gpu:2"), "--ntasks-per-node"),
+        (
+            job(tasks=2, cpus=2, cpus_per_task=2, tres_per_job="gres/gpu:2", tres_per_task="gres/gpu=1"),
+            "--gpus-per-task",
+        ),
+        (job(nodes=2, tasks=2, cpus=4, cpus_per_task=2, min_cpus_per_node=5), "--mincpus"),
         (job(tasks=2, tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:1"), "--cpus-per-gpu"),
         (job(cpus_per_tres="gres/gpu:1"), "--cpus-per-gpu"),
         (job(nodes=2, tasks=1, tres_per_job="gres/gpu:2", tres_per_node="gres/gpu:1"), "--gpus"),
