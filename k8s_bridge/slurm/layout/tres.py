@@ -20,7 +20,7 @@ _REQUESTED = {name: re.compile(rf"(?:^|,){name}=(\d+)(?:,|$)") for name in ("cpu
 def parse_gres(text: str) -> tuple[Gres, ...] | None:
     """The GRES in `text`, sorted, zero counts left out; a missing count is one. None if it cannot be read.
 
-    One that is named twice with two counts (--gres=gpu:2 --gpus-per-node=4) cannot: Slurm itself is at odds there.
+    One that is named twice with two counts (--gres=gpu:2 --gpus-per-node=4) cannot: Slurm is at odds there.
     A `cpu` item (of --tres-per-task) is skipped: the record repeats it as cpus_per_task.
     """
     found: dict[tuple[str, str], int] = {}
