@@ -68,7 +68,7 @@ class SlotFacts(Facts):
     def _emptied(self) -> bool:
         """A slurmd whose record was deleted does not register again, whatever the array needs by now."""
         draining = self.unit.seen is not None and self.unit.seen.state is State.DRAINING
-        return draining and self.unit.jobset is not None and not self.unit.nodes
+        return draining and bool(self.live) and not self.unit.nodes
 
 
 class ArrayFacts(Facts):

@@ -109,6 +109,8 @@ def test_a_slot_whose_nodes_were_given_back_goes_although_a_task_has_come_back_f
     assert "Delete" in [type(effect).__name__ for effect in decision.effects]
     coming_up = Seen(state=State.ADMITTED, since=NOW)
     assert decide(world.slot_unit(0, seen=coming_up), now=NOW).effects == ()
+    world.slots[0].pods.clear()
+    assert decide(world.slot_unit(0, seen=draining), now=NOW).effects == (), "a new one of that number"
 
 
 def test_a_task_that_somebody_holds_is_neither_freed_nor_asked_for():
