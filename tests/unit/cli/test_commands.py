@@ -48,6 +48,14 @@ def test_explain_says_why_and_what_is_next(bridge):
     assert machine[0]["facts"] == {"Workload": "QuotaReserved=False"}
 
 
+def test_explain_says_what_each_option_became(bridge):
+    result = call("explain", "42", "--address", bridge)
+    assert "--mem=4G" in result.output
+    assert "4096 MiB on each node" in result.output
+    machine = json.loads(call("explain", "42", "--address", bridge, "-o", "json").output)
+    assert machine[0]["options"] == {"--mem=4G": "4096 MiB on each node"}
+
+
 def test_a_name_with_a_slash_can_be_explained(bridge):
     assert call("explain", "hpc/[bold]train[/]", "--address", bridge).exit_code == 0
 

@@ -196,6 +196,7 @@ def test_a_job_that_slurm_knows(desk, slurm):
     assert result.exit_code == 0, result.output
     manifest = yaml.safe_load(result.stdout)
     assert manifest["metadata"]["name"] == f"slurm-job-{job_id}"
+    assert "--ntasks=3" in result.stderr
     ((_, limits),) = pods(manifest)
     assert limits["cpu"] == "3"
 
