@@ -51,9 +51,9 @@ class SlotFacts(Facts):
 
     @lazy
     def serving(self) -> bool:
-        """All of its nodes are registered, on live pods: it runs a task or could."""
+        """All of its nodes are registered, on live pods, and no other: it runs a task or could."""
         there = [n for n in self.unit.nodes if n.name in self.live and (n.usable or n.busy)]
-        return self.admitted and 0 < self.wanted == len(there)
+        return self.admitted and 0 < self.wanted == len(there) == len(self.unit.nodes)
 
     @lazy
     def unwanted(self) -> str:

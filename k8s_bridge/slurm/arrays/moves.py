@@ -24,6 +24,7 @@ from k8s_bridge.slurm.moves.common import (
     LOOK_AGAIN,
     Verdict,
     annotate,
+    delete_ghosts,
     lasted,
     policy_of,
     time_left,
@@ -110,14 +111,15 @@ def let_finish(facts: SlotFacts, now: float) -> Verdict:
 
 def follow(facts: SlotFacts, now: float) -> Verdict:
     """A task runs on it."""
-    return verdict(text=f"a task runs on {', '.join(facts.busy)}")
+    return verdict(*delete_ghosts(facts), text=f"a task runs on {', '.join(facts.busy)}")
 
 
 def await_task(facts: SlotFacts, now: float) -> Verdict:
     """Slurm starts a task on it within start_timeout, or the quota goes back for a while."""
     timeout = policy_of(facts).start_timeout
     if not lasted(facts, State.READY, timeout, now):
-        return verdict(text="waits for a task", after=time_left(facts, State.READY, timeout, now))
+        left = time_left(facts, State.READY, timeout, now)
+        return verdict(*delete_ghosts(facts), text="waits for a task", after=left)
     text = f"Slurm started no task on it for {timeout:.0f} s"
     return verdict(*parking.park(facts, now, "StartTimeout"), reason="StartTimeout", text=text)
 

@@ -113,6 +113,24 @@ def test_a_slot_whose_nodes_were_given_back_goes_although_a_task_has_come_back_f
     assert decide(world.slot_unit(0, seen=draining), now=NOW).effects == (), "a new one of that number"
 
 
+def test_a_slot_serves_only_when_no_node_of_a_pod_that_ends_is_left_to_start_on():
+    world = ArrayWorld(count=1, quota=1)
+    one_pass(world)
+    world.kueue_admits()
+    world.pods_are_made()
+    world.nodes_register()
+    world.pod_dies(0)
+    world.pods_are_made()
+    world.nodes_register()
+    old, new = world.slots[0].nodes
+    assert effects(world, PinAndRelease) == []
+    one_pass(world)
+    assert set(world.slots[0].nodes) == {new}
+    (released,) = effects(world, PinAndRelease)
+    assert released.nodes == (new,)
+    assert world.slots[0].pods[old] == "Terminating"
+
+
 def test_a_task_that_somebody_holds_is_neither_freed_nor_asked_for():
     world = served(count=1, quota=1)
     world.scontrol_requeue(0)
