@@ -9,7 +9,7 @@ from k8s_bridge.core.admission import Capacity
 from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.eligibility import is_requeue_delay
-from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts, held_against_text
 from k8s_bridge.slurm.layout.features import pin, pin_of, user_expression
 from k8s_bridge.slurm.layout.types import Layout
 from k8s_bridge.slurm.model import COMPLETING, PENDING, Job
@@ -109,6 +109,12 @@ class ArrayFacts(Facts):
         return tuple([record for record in self.array.records if PENDING in record.states])
 
     @lazy
+    def escaped(self) -> tuple[Job, ...]:
+        """Those that are neither held nor pinned: Slurm could start them anywhere."""
+        pins = ((record, pin_of(record.features, job_id=self.unit.job_id)) for record in self.waiting)
+        return tuple([record for record, have in pins if not record.held and not have])
+
+    @lazy
     def running(self) -> int:
         """How many tasks have nodes."""
         away = {PENDING, COMPLETING}
@@ -203,8 +209,13 @@ class ArrayFacts(Facts):
     def _may_start(self, record: Job) -> bool:
         if not record.held or record.reason == BAD_CONSTRAINTS:
             return True
-        ours = record.array_task_id is None and not is_.held_by_other(self)
-        return ours and not is_.refused(self) and not is_.ineligible(self)
+        return self._held_by_us(record) and not is_.refused(self) and not is_.ineligible(self)
+
+    def _held_by_us(self, record: Job) -> bool:
+        """Its own record is the last task's in the end; a task that was split off has a text of its own."""
+        if record.job_id == self.unit.job_id or record.array_task_id is None:
+            return not is_.held_by_other(self)
+        return record.admin_comment.startswith(TEXT_PREFIX) and not held_against_text(record)
 
     def _outdated(self, slot: SlotFacts) -> bool:
         have, now = slot.annotations.get(naming.SHAPE, ""), self.unit.shape

@@ -40,6 +40,12 @@ def await_slots(facts: ArrayFacts, now: float) -> Verdict:
     return verdict(after=LOOK_AGAIN)
 
 
+def hold_tasks(facts: ArrayFacts, now: float) -> Verdict:
+    """Nobody passes Kueue: tasks that could start anywhere are held again, split off or not."""
+    text = say("Held", "held by k8s-bridge until Kueue admits its capacity")
+    return verdict(*(TakeHold(job_id=r.job_id, text=text) for r in facts.escaped), after=LOOK_AGAIN)
+
+
 def free_tasks(facts: ArrayFacts, now: float) -> Verdict:
     """Let the tasks go that a serving slot can run: pin and release them, and undo the wait of a requeue."""
     worn = facts.worn_out

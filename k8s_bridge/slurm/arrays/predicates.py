@@ -24,8 +24,7 @@ def array_foreign(facts: ArrayFacts) -> bool:
 
 def array_escaped(facts: ArrayFacts) -> bool:
     """Its tasks are neither held nor pinned: somebody released it past Kueue, or it was never held."""
-    own = facts.job
-    return own in facts.waiting and not own.held and not _pinned(facts, own.features)
+    return bool(facts.escaped)
 
 
 def to_free(facts: ArrayFacts) -> bool:

@@ -17,7 +17,7 @@ ARRAY: Table = (
     Row(State.DRAINING, job.over, do.await_slots),
     Row(State.FOREIGN, is_.array_foreign, moves.let_go),
     # its tasks wait, or run on slots
-    Row(State.HELD, is_.array_escaped, moves.hold_again),
+    Row(State.HELD, is_.array_escaped, do.hold_tasks),
     Row(State.READY, is_.to_free, do.free_tasks),
     Row(State.RUNNING, is_.array_runs, do.serve),
     Row(State.HELD_BY_OTHER, is_.array_held_by_other, do.respect_hold),

@@ -14,7 +14,15 @@ from k8s_bridge.core import naming
 from k8s_bridge.slurm.arrays.facts import AHEAD, RELAUNCH, ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.decide import decide
-from k8s_bridge.slurm.effects import AllowRequeue, Cancel, CreateJobSet, NodesDown, PinAndRelease, Repin
+from k8s_bridge.slurm.effects import (
+    AllowRequeue,
+    Cancel,
+    CreateJobSet,
+    NodesDown,
+    PinAndRelease,
+    Repin,
+    TakeHold,
+)
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.unit import Denial, Seen, Slot, State
 
@@ -140,6 +148,45 @@ def test_a_task_that_somebody_holds_is_neither_freed_nor_asked_for():
     assert effects(world, Repin) == []
     assert decide(world.array_unit(), now=NOW).state == State.HELD_BY_OTHER
     assert set(ArrayFacts(world.array_unit(), NOW).unwanted) == {0}
+
+
+def split_off(world: ArrayWorld, *, held: bool, text: str) -> ArrayWorld:
+    """slurmctld looked at a released array: one task has a record of its own, and the last is the array's."""
+    last, first = (
+        msgspec.structs.replace(
+            world.own,
+            job_id=job_id,
+            array_task_id=task,
+            array_size=0,
+            features="",
+            held=held,
+            reason="JobHeldAdmin" if held else "Resources",
+            admin_comment=text,
+        )
+        for job_id, task in ((ARRAY, 1), (ARRAY + 1, 0))
+    )
+    world.records |= {ARRAY: last, ARRAY + 1: first}
+    world.waiting.clear()
+    return world
+
+
+def test_tasks_that_were_released_past_kueue_and_split_off_are_all_held_again():
+    world = split_off(ArrayWorld(count=2, quota=0), held=False, text="k8s-bridge: Queued: asked Kueue")
+    held = {effect.job_id for effect in effects(world, TakeHold)}
+    assert held == {ARRAY, ARRAY + 1}
+    assert decide(world.array_unit(), now=NOW).state == State.HELD
+
+
+def test_tasks_that_were_split_off_and_held_by_us_are_asked_for_and_freed():
+    world = split_off(ArrayWorld(count=2, quota=2), held=True, text="k8s-bridge: Held: held by k8s-bridge")
+    facts = ArrayFacts(world.array_unit(), NOW)
+    assert {record.job_id for record in facts.startable} == {ARRAY, ARRAY + 1}
+    assert facts.short
+
+
+def test_a_task_that_was_split_off_and_is_held_by_others_is_not_ours_to_free():
+    world = split_off(ArrayWorld(count=2, quota=2), held=True, text="k8s-bridge: Released: on 1 slot(s)")
+    assert ArrayFacts(world.array_unit(), NOW).startable == ()
 
 
 def test_tasks_of_several_nodes_are_pinned_to_the_slots_that_serve():
