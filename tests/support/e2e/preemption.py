@@ -10,9 +10,12 @@ from k8s_bridge.sandbox.world.config import HIGH, LOW, NAMESPACE, TEAM_B, URGENT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+LONG_ENOUGH = 6.0
+"""Seconds of a victim: on a busy machine its preemption comes after seconds."""
+
 
 async def test_a_kubernetes_job_of_higher_priority_preempts_a_slurm_job(world: World):
-    job_id = await world.sbatch(JobRequest(nodes="2", ntasks=6, seconds=1.0))
+    job_id = await world.sbatch(JobRequest(nodes="2", ntasks=6, seconds=LONG_ENOUGH))
     first = (await world.until_state(job_id, "RUNNING")).nodes
 
     world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=4, seconds=0.5)
@@ -29,7 +32,7 @@ async def test_a_kubernetes_job_of_higher_priority_preempts_a_slurm_job(world: W
 
 
 async def test_a_slurm_job_of_higher_priority_preempts_a_kubernetes_job(world: World):
-    world.submit_job("patient", priority=LOW, cpus=3, pods=2, seconds=1.0)
+    world.submit_job("patient", priority=LOW, cpus=3, pods=2, seconds=LONG_ENOUGH)
     await world.until(lambda: (job := world.plain("patient")) and job.state == "Running", what="the Job runs")
 
     job_id = await world.sbatch(JobRequest(partition=URGENT, ntasks=4, seconds=0.5))
