@@ -159,4 +159,4 @@ async def side_by_side(stories: Mapping[str, Callable[[], Awaitable[None]]], *, 
                 trouble[name] = f"{type(error).__name__}: {error}"
 
     await asyncio.gather(*(one(*item) for item in stories.items()))
-    assert trouble == {}
+    assert trouble == {}, trouble

@@ -195,7 +195,8 @@ async def test_an_array_that_is_released_past_kueue_is_held_again(world: World):
     await world.slurm.release(array)
 
     def held_again() -> bool:
-        return array in world.jobs and world.jobs[array].reason == "JobHeldAdmin"
+        records = [job for job in world.jobs.values() if job.unit == array and not job.over]
+        return bool(records) and all(job.reason == "JobHeldAdmin" for job in records)
 
     await world.until(held_again, what="it is held again")
     assert not tasks(world, array)

@@ -60,6 +60,6 @@ async def unit(
         while not rows:
             answer = await bridge_of(world).units()
             of_job = [row for row in answer if row["name"] == str(job_id) and row["state"] in states]
-            rows = [row for row in of_job if row["text"].startswith(text)]
+            rows = [row for row in of_job if row.get("text", "").startswith(text)]
             await asyncio.sleep(0.05)
     return rows[0]
