@@ -14,10 +14,10 @@ _MEMORY = {Per.CPU: "--mem-per-cpu", Per.GPU: "--mem-per-gpu"}
 def for_cpus(request: Request) -> str:
     """Of a node's CPUs."""
     per_task = request.cpus_per_task
-    if request.min_cpus > per_task * max(1, request.room):
-        return "--mincpus"
     if request.cpus_per_gpu:
         return "--cpus-per-gpu"
+    if request.min_cpus > per_task * max(1, request.room):
+        return "--mincpus"
     if per_task > 1:
         return "--cpus-per-task"
     return for_room(request) if request.room > 1 else "--ntasks"
