@@ -41,7 +41,7 @@ async def test_any_set_of_options_starts_on_its_layout_and_on_no_less(release: s
     print(f"{release}: {counts}")  # noqa: T201  # the figures of a long run
     wrong = [finding for finding in found if finding.complaint]
     simple = [await told(tmp_path / f"wrong{n}", one, release=release) for n, one in enumerate(wrong[:TOLD])]
-    assert "\n".join(simple) == "", f"{len(wrong)} are wrong"
+    assert simple == [], "\n".join([f"{len(wrong)} are wrong:", *simple])
     assert counts[Outcome.REFUSED] > SETS // 20, "refusals are tried too"
 
 
