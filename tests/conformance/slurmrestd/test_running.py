@@ -17,6 +17,20 @@ async def test_pin_release_run_end(world: World) -> None:
     await world.node_becomes("w-1", "IDLE")
 
 
+async def test_a_job_that_ended_is_forgotten(world: World) -> None:
+    job_id = await world.submit()
+    await world.delete(f"job/{job_id}")
+    await world.job_becomes(job_id, "CANCELLED")
+
+    async def unknown() -> bool:
+        answer = await world.http.get(f"{V}/job/{job_id}")
+        return answer.status_code == 404 and answer.json()["errors"][0]["error_number"] == 2017
+
+    await world.until(unknown, seconds=120)
+    assert (await world.get("jobs/"))["jobs"] == []
+    assert (await world.get("jobs/state/"))["jobs"] == []
+
+
 async def test_a_script_that_fails(world: World) -> None:
     await world.add_node("w-1", SMALL)
     job_id = await world.submit("exit 3", hold=False)
