@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from api.views import Pod
 from k8s_bridge.core import naming
-from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
+from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition
 from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm.eligibility import Obstacle, obstacle
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
-from k8s_bridge.slurm.model import Job, Node
+from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
@@ -172,9 +172,10 @@ class Facts:
 
     @lazy
     def requeues(self) -> int:
-        """How often this JobSet's job was sent back."""
-        text = self.annotations.get(naming.REQUEUES, "0")
-        return int(text) if text.isdecimal() else 0
+        """How often the job was sent back; by Slurm's own count where no JobSet is left to tell."""
+        job = self.unit.job
+        text = self.annotations.get(naming.REQUEUES, "")
+        return int(text) if text.isdecimal() else (job.restart_count if job else 0)
 
     @lazy
     def obstacle(self) -> Obstacle | None:
@@ -249,32 +250,6 @@ def pin(constraints: str, feature: str) -> str:
 def is_pinned(constraints: str, feature: str) -> bool:
     """Whether the expression ends in our feature."""
     return constraints == feature or constraints.endswith(f"&{feature}")
-
-
-def provisioning_trouble(unit: Unit, nodes: tuple[Node, ...]) -> tuple[str, str]:
-    """(reason, text) of what keeps admitted pods from becoming nodes; empty when all is on its way."""
-    for node in nodes:
-        if "INVALID_REG" in node.states:
-            return "InvalidRegistration", f"node {node.name}: {node.reason}"
-    for pod in unit.pods:
-        reason, text = _pod_trouble(pod)
-        if reason:
-            return reason, f"pod {pod.metadata.name}: {text}"
-    return "", ""
-
-
-def _pod_trouble(pod: Pod) -> tuple[str, str]:
-    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        waiting = status.state.waiting
-        if waiting and waiting.reason not in {"", "ContainerCreating", "PodInitializing"}:
-            return waiting.reason, waiting.message
-        ended = status.state.terminated
-        if ended and ended.exit_code:
-            return ended.reason or "Error", f"container {status.name} ended with exit code {ended.exit_code}"
-    scheduled = condition(pod.status.conditions, "PodScheduled")
-    if scheduled and not is_true(scheduled) and scheduled.reason:
-        return scheduled.reason, scheduled.message
-    return "", ""
 
 
 def _alive(pod: Pod) -> bool:

@@ -65,6 +65,7 @@ class Policies:
             retention=spec.failed_job_set_retention.total_seconds(),
             adopt_unheld=spec.adopt_unheld,
             cancel_orphans=spec.cancel_orphaned_jobs,
+            orphan_grace=spec.orphan_grace_ticks * spec.poll_interval.total_seconds(),
             refused=spec.refused_job_policy,
             no_requeue=spec.no_requeue_policy,
             priority_sync=spec.enable_priority_sync,

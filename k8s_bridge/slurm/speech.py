@@ -22,7 +22,7 @@ _SETTLED = frozenset({State.QUEUED, State.ADMITTED, State.PARKED})
 
 _EVENTS: dict[State, tuple[EventType, str]] = {
     State.RELEASED: (EventType.NORMAL, "Released"),
-    State.EVICTED: (EventType.WARNING, "Preempted"),
+    State.EVICTED: (EventType.WARNING, "Evicted"),
     State.LOST: (EventType.WARNING, "CapacityLost"),
     State.HELD_BY_OTHER: (EventType.NORMAL, "HeldByOther"),
     State.TRESPASS: (EventType.WARNING, "Trespass"),

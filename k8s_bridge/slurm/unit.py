@@ -91,6 +91,8 @@ class Partition:
     retention: float = 0.0
     adopt_unheld: bool = False
     cancel_orphans: bool = False
+    orphan_grace: float = 0.0
+    """How long a running job's JobSet must be missing before the job is cancelled as an orphan."""
     refused: RefusedJobPolicy = RefusedJobPolicy.HOLD
     no_requeue: NoRequeuePolicy = NoRequeuePolicy.FAIL
     priority_sync: bool = False

@@ -25,12 +25,14 @@ from k8s_bridge.slurm.moves.common import (
     Verdict,
     annotate,
     delete_ghosts,
+    eviction,
     lasted,
     policy_of,
     time_left,
     verdict,
 )
 from k8s_bridge.slurm.moves.over import give_back
+from k8s_bridge.slurm.pods import losses
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
@@ -95,8 +97,7 @@ def respect_hold(facts: ArrayFacts, now: float) -> Verdict:
 
 def clear_evicted(facts: SlotFacts, now: float) -> Verdict:
     """Down with the nodes, which requeues the task that ran there, then away with their records."""
-    why = facts.admission.eviction or "its capacity was taken back"
-    return _clear(facts, tuple(n.name for n in facts.unit.nodes), why=f"preempted: {why}")
+    return _clear(facts, tuple(n.name for n in facts.unit.nodes), why=eviction(facts))
 
 
 def clear_lost(facts: SlotFacts, now: float) -> Verdict:
@@ -106,7 +107,8 @@ def clear_lost(facts: SlotFacts, now: float) -> Verdict:
         return verdict(after=ABSENCE_GRACE)
     everything = facts.unit.jobset is None or facts.jobset_failed
     names = [n.name for n in facts.unit.nodes if everything or n.name not in facts.live]
-    return _clear(facts, tuple(names), why=f"lost: {facts.jobset_failed or 'pods are gone'}")
+    ends = losses(facts.unit.pods, names)
+    return _clear(facts, tuple(names), why=f"lost: {facts.jobset_failed or f'pods are gone: {ends}'}")
 
 
 def let_finish(facts: SlotFacts, now: float) -> Verdict:

@@ -63,7 +63,7 @@ def first_annotations(job: Job, *, layout: Layout, policy: Policy, slot: int | N
         naming.IDENTITY: f"{job.submit_time}.{job.restart_count}.{job.user_id}",
         naming.CONSTRAINTS: user_expression(job.features, job_id=job.unit_id),
         naming.SHAPE: shape(layout, policy=policy),
-        naming.REQUEUES: "0",
+        naming.REQUEUES: str(job.restart_count),
         **({} if seconds is None else {naming.DEADLINE: str(seconds)}),
     }
 

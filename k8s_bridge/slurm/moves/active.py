@@ -8,14 +8,17 @@ from k8s_bridge.slurm.moves.common import (
     ABSENCE_GRACE,
     LOOK_AGAIN,
     Verdict,
+    eviction,
     job_of,
     lasted,
     policy_of,
     record_release,
     send_back,
+    time_left,
     verdict,
 )
 from k8s_bridge.slurm.moves.deadline import extend_deadline
+from k8s_bridge.slurm.pods import losses
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
@@ -28,21 +31,27 @@ def help_completing(facts: Facts, now: float) -> Verdict:
 
 def evict(facts: Facts, now: float) -> Verdict:
     """Kueue wants the capacity back: down with the nodes, which requeues the job, then hold it."""
-    why = facts.admission.eviction or "its capacity was taken back"
-    return send_back(facts, nodes=facts.own_nodes, why=f"preempted: {why}")
+    return send_back(facts, nodes=facts.own_nodes, why=eviction(facts))
 
 
 def lose(facts: Facts, now: float) -> Verdict:
     """Pods are gone under a running job: requeue it, never cancel it because a pod ended."""
     if facts.unit.jobset is None and policy_of(facts).cancel_orphans:
-        return verdict(Cancel(job_id=facts.unit.job_id, text=say("Orphaned", "its JobSet was deleted")))
+        return _orphaned(facts, now)
     known = facts.unit.jobset is None or facts.surely_dead or bool(facts.jobset_failed)
     if not known and not lasted(facts, State.LOST, ABSENCE_GRACE, now):
         return verdict(after=ABSENCE_GRACE)
     names = facts.dead or facts.own_nodes
-    return send_back(
-        facts, nodes=names, why=f"lost: {facts.jobset_failed or 'pods are gone: ' + ', '.join(names)}"
-    )
+    ends = losses(facts.unit.pods, names)
+    return send_back(facts, nodes=names, why=f"lost: {facts.jobset_failed or f'pods are gone: {ends}'}")
+
+
+def _orphaned(facts: Facts, now: float) -> Verdict:
+    """Whoever deletes a JobSet may be making it anew: that is waited for before the job is given up."""
+    grace = policy_of(facts).orphan_grace
+    if not lasted(facts, State.LOST, grace, now):
+        return verdict(after=time_left(facts, State.LOST, grace, now))
+    return verdict(Cancel(job_id=facts.unit.job_id, text=say("Orphaned", "its JobSet was deleted")))
 
 
 def follow(facts: Facts, now: float) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm import parking
 from k8s_bridge.slurm.effects import NodesDrain, PinAndRelease
-from k8s_bridge.slurm.facts import Facts, pin, provisioning_trouble
+from k8s_bridge.slurm.facts import Facts, pin
 from k8s_bridge.slurm.moves.common import (
     Verdict,
     delete_ghosts,
@@ -18,6 +18,7 @@ from k8s_bridge.slurm.moves.common import (
     verdict,
 )
 from k8s_bridge.slurm.moves.deadline import extend_deadline
+from k8s_bridge.slurm.pods import provisioning_trouble
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 

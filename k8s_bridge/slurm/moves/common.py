@@ -29,6 +29,8 @@ ABSENCE_GRACE = 2.0
 """Seconds that a running job's pod may be absent from the watch before it counts as lost."""
 HOLD_GRACE = 30.0
 """Seconds that a foreign hold is waited out before the quota is returned."""
+PREEMPTED = "Preempted: "
+"""How Kueue's words begin when another workload takes the capacity."""
 WITHHELD_GRACE = 5.0
 """Seconds that Slurm may withhold a released job before the quota is returned."""
 
@@ -101,6 +103,14 @@ def record(facts: Facts, nodes: tuple[str, ...]) -> tuple[Effect, ...]:
             },
         ),
     )
+
+
+def eviction(facts: Facts) -> str:
+    """Why Kueue took the capacity back: in its own words, where it said so."""
+    said = facts.admission.eviction
+    if said.startswith(PREEMPTED):
+        return f"preempted: {said.removeprefix(PREEMPTED)}"
+    return f"evicted: {said or 'its Workload was replaced, or its JobSet suspended'}"
 
 
 def forget_release(facts: Facts, *, requeues: int) -> tuple[Effect, ...]:

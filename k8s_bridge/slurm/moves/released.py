@@ -12,6 +12,7 @@ from k8s_bridge.slurm.moves.common import (
     WITHHELD_GRACE,
     Verdict,
     delete_ghosts,
+    eviction,
     forget_release,
     job_of,
     lasted,
@@ -26,7 +27,9 @@ from k8s_bridge.slurm.unit import State
 
 def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
-    hold = _rehold(facts, now, say("Requeued", "capacity is gone; waiting for new capacity"))
+    taken = facts.unit.jobset is not None and facts.withdrawn
+    why = eviction(facts) if taken else "its nodes are gone; waiting for new capacity"
+    hold = _rehold(facts, now, say("Requeued", why))
     forget = forget_release(facts, requeues=facts.requeues + 1)
     return verdict(hold, *delete_ghosts(facts), *forget, reason="Requeued", after=LOOK_AGAIN)
 

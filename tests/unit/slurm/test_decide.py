@@ -135,7 +135,7 @@ def test_preemption_takes_the_nodes_down_before_anything_else():
     assert names(decision) == ["NodesDown", "Rehold", "NodesDelete", "Patch"]
     assert isinstance(decision.effects[0], NodesDown)
     assert set(decision.effects[0].nodes) == set(world.job.nodes.split(","))
-    assert "Preempted" in decision.text
+    assert decision.text.startswith("preempted: ")
 
 
 def test_after_preemption_the_job_waits_in_the_queue_again_and_the_count_goes_up():
@@ -203,6 +203,24 @@ def test_a_deleted_jobset_cancels_the_job_where_orphans_are_to_be_cancelled():
     world.jobset_deleted()
     _, decision = verdict(world, partition=replace(PARTITION, cancel_orphans=True))
     assert names(decision) == ["Cancel"]
+
+
+def test_an_orphan_is_given_the_time_that_was_asked_for():
+    world = running()
+    world.jobset_deleted()
+    orphans = replace(PARTITION, cancel_orphans=True, orphan_grace=30.0)
+    state, decision = verdict(world, partition=orphans, seen=Seen(state=State.LOST, since=NOW - 29))
+    assert (state, names(decision), decision.after) == (State.LOST, [], pytest.approx(1.0))
+    _, decision = verdict(world, partition=orphans, seen=Seen(state=State.LOST, since=NOW - 30))
+    assert names(decision) == ["Cancel"]
+
+
+def test_requeues_count_on_when_the_jobset_is_gone():
+    world = change(running(), restart_count=3)
+    world.jobset_deleted()
+    _, decision = verdict(world, partition=replace(PARTITION, requeue_limit=3))
+    assert names(decision) == ["Cancel"]
+    assert "requeued 3 times" in decision.effects[0].text
 
 
 def test_too_many_requeues_end_the_job_with_the_reason():
