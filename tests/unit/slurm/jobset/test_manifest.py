@@ -83,7 +83,7 @@ def test_it_is_created_suspended_queued_and_named_for_the_job() -> None:
         f"{group}/identity": "1700000000.2.1000",
         f"{group}/user-constraints": "fast",
         f"{group}/shape": digest(LAYOUT),
-        f"{group}/requeues": "0",
+        f"{group}/requeues": "2",
         f"{group}/deadline-seconds": str(job_spec(manifest())["activeDeadlineSeconds"]),
     }
 
