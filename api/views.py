@@ -243,10 +243,27 @@ class LocalQueueSpec(View, frozen=True):
     stop_policy: str = "None"
 
 
+class ResourceUsage(View, frozen=True):
+    """How much of a resource is reserved; a quantity."""
+
+    name: str = ""
+    total: str | int = 0
+
+
+class FlavorUsage(View, frozen=True):
+    """What is reserved of one flavor."""
+
+    name: str = ""
+    resources: tuple[ResourceUsage, ...] = ()
+
+
 class QueueStatus(View, frozen=True):
     """status of a LocalQueue or ClusterQueue."""
 
     conditions: tuple[Condition, ...] = ()
+    pending_workloads: int = 0
+    admitted_workloads: int = 0
+    flavors_reservation: tuple[FlavorUsage, ...] = ()
 
 
 class LocalQueue(Object, frozen=True):
@@ -265,10 +282,23 @@ class Named(View, frozen=True):
     name: str = ""
 
 
+class ResourceQuota(View, frozen=True):
+    """The nominal quota of a resource; a quantity."""
+
+    name: str = ""
+    nominal_quota: str | int = 0
+
+
+class FlavorQuotas(Named, frozen=True):
+    """What a ClusterQueue has of one flavor."""
+
+    resources: tuple[ResourceQuota, ...] = ()
+
+
 class ResourceGroup(View, frozen=True):
     """The flavors that one group of resources can come from."""
 
-    flavors: tuple[Named, ...] = ()
+    flavors: tuple[FlavorQuotas, ...] = ()
 
 
 class AdmissionChecksStrategy(View, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +14,8 @@ from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
 
+from k8s_bridge.runtime.families import Family, Kind
+from k8s_bridge.runtime.metrics import Metrics, Stage
 from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.eligibility import RULES
@@ -48,6 +51,18 @@ def options() -> str:
     return _table(("option", "for example", "outcome", "what becomes of it"), map(_option, sorted(names)))
 
 
+def metrics() -> str:
+    """Every metric of ours."""
+    return _table(("metric", "kind", "labels", "what it tells"), map(_metric, Metrics(lambda: True).families))
+
+
+def stages() -> str:
+    """The stages of a job's life."""
+    source = inspect.getsource(Stage)
+    told = {stage: re.search(rf'= "{stage.value}"\n    """(.*?)"""', source) for stage in Stage}
+    return _table(("stage", "from what to what"), ((s.value, m[1]) for s, m in told.items() if m))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
@@ -55,6 +70,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "eligibility": eligibility,
     "scontrol": scontrol,
     "options": options,
+    "metrics": metrics,
+    "stages": stages,
 }
 
 
@@ -75,6 +92,12 @@ def _state(row: Row[Any]) -> tuple[str, ...]:
 
 def _trial(row: Trial) -> tuple[str, ...]:
     return f"`{row.command}`", row.by.value, row.stage.value, row.outcome.value
+
+
+def _metric(family: Family) -> tuple[str, ...]:
+    labels = ", ".join(f"`{label}`" for label in family.labels)
+    suffix = "_total" if family.kind is Kind.COUNTER else ""
+    return f"`{family.full_name}{suffix}`", family.kind.value, labels, family.text
 
 
 def _option(name: str) -> tuple[str, ...]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
 from k8s_bridge.core.effects import Event
 from k8s_bridge.core.errors import BridgeError
 from k8s_bridge.kube.observe import Observer
 from k8s_bridge.runtime.controller import K, Outcome, Result
-from k8s_bridge.runtime.gauges import Gauges
+from k8s_bridge.runtime.families import MIXING, Family, Kind
+from k8s_bridge.runtime.gauges import FAMILIES, Gauges
 from k8s_bridge.runtime.supervisor import Change, Report
 
 _LIFE = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
@@ -26,7 +27,7 @@ class Stage(StrEnum):
     """The stages of a job's life; each starts where the one before ended."""
 
     PICKUP = "pickup"
-    """Eligible in Slurm to JobSet created."""
+    """Seen held to JobSet created."""
     ADMISSION_WAIT = "admission_wait"
     """JobSet created to Workload admitted."""
     PROVISION = "provision"
@@ -47,11 +48,34 @@ class JobSetChange(StrEnum):
     CREATE_FAILED = "jobset_create_errors"
 
 
+class _Instruments:
+    """Makes counters and histograms in one registry, and remembers which."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.families: list[Family] = []
+
+    def counter(self, name: str, text: str, *labels: str) -> Counter:
+        family = self._family(name, Kind.COUNTER, text, labels)
+        return Counter(family.full_name, text, labels, registry=self.registry)
+
+    def histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        family = self._family(name, Kind.HISTOGRAM, text, labels)
+        return Histogram(family.full_name, text, labels, buckets=buckets, registry=self.registry)
+
+    def _family(self, name: str, kind: Kind, text: str, labels: tuple[str, ...]) -> Family:
+        family = Family(name=name, kind=kind, text=text, labels=labels)
+        self.families.append(family)
+        return family
+
+
 class Metrics:
     """All instruments. `leading` is asked at each scrape."""
 
     def __init__(self, leading: Callable[[], bool]) -> None:
-        self.registry = CollectorRegistry()
+        self._instruments = _Instruments()
+        self.registry = self._instruments.registry
+        ProcessCollector(registry=self.registry)
         self.gauges = Gauges(leading)
         self.registry.register(self.gauges)
         self._effects = self._counter("effects", "Effects by what became of them.", "effect", "result")
@@ -72,9 +96,14 @@ class Metrics:
             for change in JobSetChange
         }
         self._failed = self._counter("jobs_failed", "Slurm jobs that the bridge had to fail.")
-        self._refused = self._counter("mass_actions_refused", "Passes refused: too much at once.", "action")
+        self._requeues = self._counter("requeues", "Jobs that lost their nodes, by queue.", "queue", "cause")
         self._restarts = self._counter("bridge_restarts", "Restarts of a bridge after a crash.")
-        self.kube = KubeMetrics(self.registry)
+        self.kube = KubeMetrics(self._instruments)
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Every metric of ours; besides there is what the client library tells of the process."""
+        return (*FAMILIES, *self._instruments.families)
 
     def outcome(self, outcome: Outcome[K]) -> None:
         """Hook of the loop."""
@@ -117,47 +146,35 @@ class Metrics:
         """The bridge failed a Slurm job."""
         self._failed.labels(name).inc()
 
-    def mass_action_refused(self, name: str, *, action: str) -> None:
-        """`action` (delete, cancel) was refused because it would have hit too many at once."""
-        self._refused.labels(name, action).inc()
+    def requeued(self, name: str, *, queue: str, cause: str) -> None:
+        """A job lost its nodes: `cause` is the state that it entered."""
+        self._requeues.labels(name, queue, cause).inc()
 
     def text(self) -> bytes:
         """Everything in the Prometheus text format."""
         return generate_latest(self.registry)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(f"k8s_bridge_{name}", text, ["workloadmixing", *labels], registry=self.registry)
+        return self._instruments.counter(name, text, MIXING, *labels)
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        return Histogram(
-            f"k8s_bridge_{name}",
-            text,
-            ["workloadmixing", *labels],
-            buckets=buckets,
-            registry=self.registry,
-        )
+        return self._instruments.histogram(name, text, buckets, MIXING, *labels)
 
 
 class KubeMetrics(Observer):
     """What the Kubernetes client tells; it serves all bridges, so there is no label for one."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(f"k8s_bridge_kube_{name}", text, labels, registry=registry)
-
-        self._calls = counter("requests", "Calls of the Kubernetes API.", "method", "kind", "code")
-        self._bytes = counter("response_bytes", "Bytes of the API server's answers.", "kind")
-        self._malformed = counter("malformed_objects", "Objects left out as malformed.", "kind")
-        self._errors = counter("reflector_errors", "Lists and watches that failed.", "kind")
-        self._lists = counter("lists", "Complete listings.", "kind")
-        self._dropped = counter("events_dropped", "Kubernetes Events not written.")
-        self._lease_errors = counter("lease_errors", "Failed attempts to take or renew the lease.")
-        self._seconds = Histogram(
-            "k8s_bridge_kube_request_duration_seconds",
-            "One call of the Kubernetes API.",
-            ["method"],
-            buckets=_CALL,
-            registry=registry,
+    def __init__(self, instruments: _Instruments) -> None:
+        counter = instruments.counter
+        self._calls = counter("kube_requests", "Calls of the Kubernetes API.", "method", "kind", "code")
+        self._bytes = counter("kube_response_bytes", "Bytes of the API server's answers.", "kind")
+        self._malformed = counter("kube_malformed_objects", "Objects left out as malformed.", "kind")
+        self._errors = counter("kube_reflector_errors", "Lists and watches that failed.", "kind")
+        self._lists = counter("kube_lists", "Complete listings.", "kind")
+        self._dropped = counter("kube_events_dropped", "Kubernetes Events not written.")
+        self._lease_errors = counter("kube_lease_errors", "Failed attempts to take or renew the lease.")
+        self._seconds = instruments.histogram(
+            "kube_request_duration_seconds", "One call of the Kubernetes API.", _CALL, "method"
         )
 
     def on_call(self, *, method: str, kind: str, code: int, seconds: float, size: int) -> None:

@@ -59,6 +59,7 @@ class Roster:
             )
             task = asyncio.get_running_loop().create_task(status.run(), name=f"status {name}")
             self._statuses[name] = (status, task)
+            self._services.metrics.gauges.judge(name, status.findings)
         return self._statuses[name][0]
 
     def _want(self, mixings: Mapping[str, WorkloadMixing]) -> None:
@@ -72,6 +73,7 @@ class Roster:
             self.status(delta.key).seen(delta.new)
         elif delta.key in self._statuses:
             self._statuses.pop(delta.key)[0].stop()
+            self._services.metrics.gauges.acquit(delta.key)
 
     def _build(self, mixing: WorkloadMixing) -> RunningBridge[WorkloadMixing]:
         name = f"{mixing.metadata.namespace}/{mixing.metadata.name}"
@@ -95,5 +97,9 @@ class Roster:
             text = f"the bridge crashed ({type(report.error).__name__}) and starts again; its log says why"
             crashed = Finding(type=ConditionType.READY, status="False", reason="Crashed", message=text)
             self.status(report.name).report([crashed], {})
+        if report.change is Change.STARTED:
+            self._services.metrics.gauges.expect(report.name)
+        if report.change is Change.STOPPED:
+            self._services.metrics.gauges.forget(report.name)
         self._log(report)
         self._services.metrics.report(report)

@@ -79,6 +79,11 @@ class Status:
         self._fields = dict(fields)
         self._dirty.set()
 
+    def findings(self) -> Mapping[str, Finding]:
+        """The conditions as they are to be, by type."""
+        refusal = {self._refusal.type: self._refusal} if self._refusal is not None else {}
+        return {**self._findings, **refusal}
+
     def refuse(self, problems: Iterable[Problem], *, kept: bool) -> None:
         """The newest revision is not in force; `kept` says that an older one still is."""
         texts = [str(problem) for problem in problems]
@@ -139,7 +144,7 @@ class Status:
     def pending(self) -> Patch | None:
         """The write that is due now; None when the API server has everything."""
         there = self._there
-        wanted = self._wanted()
+        wanted = tuple(self.findings().values())
         if there is None or not wanted:
             return None
         now = datetime.fromtimestamp(self._clock(), UTC)
@@ -156,10 +161,6 @@ class Status:
             subresource="status",
             resource_version=there.metadata.resource_version,
         )
-
-    def _wanted(self) -> tuple[Finding, ...]:
-        refusal = {self._refusal.type: self._refusal} if self._refusal is not None else {}
-        return tuple({**self._findings, **refusal}.values())
 
 
 def _document(condition: Condition) -> dict[str, Any]:

@@ -17,16 +17,18 @@ class Group(NamedTuple):
     requeued: bool
     slot: bool = False
     """Of a job array, which is counted itself."""
+    queue: str = ""
 
     @classmethod
     def of(cls, unit: Unit, state: State) -> Group:
         """The group of a unit in that state."""
-        job = unit.job
+        job, managed = unit.job, unit.partition
         return cls(
             state=state,
-            partition=job.partition if job else "",
+            partition=managed.name if managed else job.partition if job else "",
             requeued=bool(job and job.restart_count),
             slot=unit.slot is not None,
+            queue=managed.queue if managed else "",
         )
 
 

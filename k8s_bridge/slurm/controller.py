@@ -16,7 +16,7 @@ from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.slurm.arrays.facts import unwanted_slots
 from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
-from k8s_bridge.slurm.effects import CreateJobSet, Effect, SlurmEffect
+from k8s_bridge.slurm.effects import CreateJobSet, Effect, PinAndRelease, SlurmEffect
 from k8s_bridge.slurm.guard import Guard
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
@@ -101,6 +101,7 @@ class SlurmController:
         self._again: Callable[[Key], None] = lambda _: None
         self._on_wrote: Callable[..., None] = lambda *_: None
         self._on_moving: Callable[[], None] = lambda: None
+        self._on_entered: Callable[[Unit, State], None] = lambda *_: None
 
     def on_wrote(self, wrote: Callable[..., None]) -> None:
         """Call `wrote` after each write to Slurm, with the id of the job whose record must be read again."""
@@ -109,6 +110,10 @@ class SlurmController:
     def on_moving(self, moving: Callable[[], None]) -> None:
         """Call `moving` whenever a unit enters a state in which Slurm must be watched closely."""
         self._on_moving = moving
+
+    def on_entered(self, entered: Callable[[Unit, State], None]) -> None:
+        """Call `entered` whenever a unit enters another state."""
+        self._on_entered = entered
 
     def unknown(self) -> list[int]:
         """Ids that Slurm has to be asked about."""
@@ -205,6 +210,8 @@ class SlurmController:
             return
         if outcome.effect == CreateJobSet.__name__:
             self._noted_creation(outcome)
+        if outcome.effect == PinAndRelease.__name__ and outcome.result is Result.DONE:
+            self._stages.released(outcome.key, self._clock())
         if outcome.effect == "SetText" and outcome.result is Result.DONE:
             self._observer.spoke(outcome.key, self._clock())
 
@@ -225,11 +232,13 @@ class SlurmController:
         self._observer.remember(unit, state, now=now)
         if before is None or before.state is not state:
             self._stages.entered(unit.key, state, now)
+            self._on_entered(unit, state)
             if state is State.RUNNING:
                 self.last_start = now
         if unit.key not in self._observer.seen:
             self.said.pop(unit.key, None)
             self._decided.pop(unit.key, None)
+            self._stages.forget(unit.key)
             self.census.remove(unit.key)
         else:
             self.census.put(unit.key, Group.of(unit, state))

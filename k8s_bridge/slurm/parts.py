@@ -19,7 +19,6 @@ from k8s_bridge.core.errors import BridgeError, Conflict
 from k8s_bridge.kube.store import Delta
 from k8s_bridge.runtime import memory
 from k8s_bridge.runtime.backoff import Backoff
-from k8s_bridge.runtime.gauges import Reading, UnitGroup
 from k8s_bridge.runtime.logging import OutcomeLog
 from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
@@ -40,6 +39,7 @@ from k8s_bridge.slurm.pace import pause
 from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies
 from k8s_bridge.slurm.poller import Cycle, Poller
+from k8s_bridge.slurm.readings import Readings
 from k8s_bridge.slurm.report import SlurmHealth
 from k8s_bridge.slurm.reporter import Reporter
 from k8s_bridge.slurm.resolver import Resolver
@@ -48,6 +48,7 @@ from k8s_bridge.slurm.sources import Sources
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.standing import Standing
 from k8s_bridge.slurm.tables import make_tables
+from k8s_bridge.slurm.tally import Tally
 from k8s_bridge.slurm.unit import Key
 
 
@@ -87,11 +88,15 @@ class Parts:
             tables=tables,
             observer=self._observer,
             actor=actor,
-            stages=Stages(lambda stage, seconds: services.metrics.stage(name, stage=stage, seconds=seconds)),
+            stages=Stages(
+                lambda stage, seconds: services.metrics.stage(name, stage=stage, seconds=seconds),
+                lambda seconds: services.metrics.released(name, seconds=seconds),
+            ),
             blocked=self._blocked,
             monotonic=time.monotonic,
             clock=time.time,
         )
+        tally = Tally(services.metrics, name)
         self._queue: Queue[Key] = Queue(Backoff(random.random))
         self._loop = Loop(
             self._controller,
@@ -99,7 +104,7 @@ class Parts:
             workers=mixing.spec.create_workers,
             may_write=services.may_write,
             clock=time.time,
-            on_outcome=(services.metrics.outcome, OutcomeLog(services.log), memory.freeze_when_open),
+            on_outcome=(services.metrics.outcome, tally, OutcomeLog(services.log), memory.freeze_when_open),
         )
         self._poller = Poller(
             client,
@@ -144,6 +149,18 @@ class Parts:
         self._controller.on_again(self._queue.add)
         self._controller.on_wrote(self._poller.written)
         self._controller.on_moving(self._poller.repace)
+        self._controller.on_entered(tally.entered)
+        self._readings = Readings(
+            tables=tables,
+            observer=self._observer,
+            controller=self._controller,
+            queue=self._queue,
+            loop=self._loop,
+            poller=self._poller,
+            health=self._health,
+            blocked=self._blocked,
+            clock=time.time,
+        )
         self.configure(mixing)
 
     def configure(self, mixing: WorkloadMixing) -> None:
@@ -162,6 +179,7 @@ class Parts:
         for queue, limit in self._policies.limits().items():
             self._observer.turns.limit(queue, limit)
         self._reporter.configure(self._policies, self._planner)
+        self._readings.configure(self._policies)
         self._loop.resync()
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -195,7 +213,7 @@ class Parts:
         services.health.add(name, self._loop.wedged)
         services.units.add(name, Details(self._controller, self._observer))
         services.nudges.add(name, self._poller.nudge)
-        services.metrics.gauges.watch(name, self._reading)
+        services.metrics.gauges.watch(name, self._readings)
 
     async def _end(self, running: set[asyncio.Task[None]]) -> None:
         """Effects under way finish first; then nothing feeds them any more; then connections close."""
@@ -209,7 +227,7 @@ class Parts:
         services.health.remove(name)
         services.units.remove(name)
         services.nudges.remove(name)
-        services.metrics.gauges.forget(name)
+        services.metrics.gauges.expect(name)
 
     def _removed(self, delta: Delta[Job]) -> None:
         """The poller removes a job only when slurmctld said that there is none, or that a task is over."""
@@ -275,26 +293,3 @@ class Parts:
     def _slurm_health(self) -> SlurmHealth:
         health, stranded = self._health.now(), self._standing.stranded(self._tables.jobsets.values())
         return replace(health, reason=stranded.reason, error=str(stranded)) if stranded else health
-
-    def _reading(self) -> Reading:
-        ping, health = self._health.ping, self._health.now()
-        states = self._controller.census.states()
-        info = {}
-        if ping is not None:
-            info = {
-                "slurm_version": ping.release,
-                "slurm_api_version": ping.api_version,
-                "slurm_cluster": ping.cluster,
-            }
-        return Reading(
-            units={UnitGroup(state=state.value): count for state, count in states.items()},
-            slurm_jobs=len(self._tables.jobs),
-            slurm_nodes=len(self._tables.nodes),
-            ready=len(self._queue),
-            delayed=self._queue.delayed,
-            active=self._queue.active,
-            blocked=self._blocked(),
-            last_answer=health.last_good,
-            token_expires=health.token_expires,
-            info=info,
-        )

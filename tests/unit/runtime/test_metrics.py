@@ -4,11 +4,13 @@ import re
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from k8s_bridge.core.conditions import Finding
 from k8s_bridge.core.effects import Event, EventType, ObjectRef
 from k8s_bridge.core.errors import Retry
 from k8s_bridge.runtime.controller import Outcome, Result
-from k8s_bridge.runtime.gauges import Reading, UnitGroup
+from k8s_bridge.runtime.families import Kind
 from k8s_bridge.runtime.metrics import JobSetChange, Metrics, Stage
+from k8s_bridge.runtime.reading import Amount, Queue, Reading, UnitGroup
 from k8s_bridge.runtime.supervisor import Change, Report
 
 FORBIDDEN_LABELS = {"job", "job_id", "user", "name", "unit", "jobset", "pod", "node"}
@@ -51,7 +53,7 @@ def exercised():
     metrics.released("hpc/main", seconds=4)
     metrics.slurm_call("hpc/main", method="GET", code=200, seconds=0.01, size=10)
     metrics.job_failed("hpc/main")
-    metrics.mass_action_refused("hpc/main", action="delete")
+    metrics.requeued("hpc/main", queue="hpc", cause="Evicted")
     metrics.report(Report(name="hpc/main", change=Change.CRASHED))
     metrics.kube.on_call(method="GET", kind="Pod", code=200, seconds=0.1, size=5)
     metrics.kube.on_malformed(kind="Pod", key="a/b", error="x")
@@ -61,7 +63,11 @@ def exercised():
     ref = ObjectRef(api_version="v1", kind="Pod", plural="pods", namespace="a", name="b")
     metrics.kube.on_event_dropped(event=Event(ref=ref, type=EventType.NORMAL, reason="R", message="m"))
     metrics.gauges.watch("hpc/main", reading)
+    metrics.gauges.judge("hpc/main", lambda: {"Ready": Finding(type="Ready", status="False", reason="Why")})
     return metrics
+
+
+CPUS = Amount(flavor="default", resource="cpu", used=2.0, used_by_all=6.0, nominal=8.0)
 
 
 def reading():
@@ -77,6 +83,8 @@ def reading():
         token_expires=2000.0,
         quarantined={"jobs": 1},
         info={"slurm_version": "24.11.5"},
+        oldest={"QUEUED": 60.0},
+        queues=(Queue(name="hpc", cluster_queue="all", pending=7, admitted=2, amounts=(CPUS,)),),
     )
 
 
@@ -84,7 +92,7 @@ def test_no_label_can_grow_without_bound_and_every_name_is_ours():
     families = list(text_string_to_metric_families(exercised().text().decode()))
     assert len(families) > 25
     for family in families:
-        assert re.fullmatch(r"k8s_bridge_[a-z_]+", family.name)
+        assert re.fullmatch(r"(k8s_bridge|process)_[a-z_]+", family.name)
         assert family.documentation
         for found in family.samples:
             assert not FORBIDDEN_LABELS & found.labels.keys(), family.name
@@ -121,6 +129,9 @@ def test_gauges_are_read_at_the_scrape_and_go_with_their_bridge():
     leading[0], ready[0] = True, 0
     assert sample(metrics, "k8s_bridge_leader") == 1
     assert sample(metrics, "k8s_bridge_queue_depth", kind="ready") == 0
+    metrics.gauges.expect("hpc/main")
+    assert sample(metrics, "k8s_bridge_synced", workloadmixing="hpc/main") == 0, "it crashed: still wanted"
+    assert sample(metrics, "k8s_bridge_last_successful_tick_timestamp_seconds") == 0
     metrics.gauges.forget("hpc/main")
     assert sample(metrics, "k8s_bridge_synced") is None
 
@@ -141,3 +152,36 @@ def test_two_processes_in_one_interpreter_share_nothing():
     one, other = Metrics(lambda: True), Metrics(lambda: True)
     one.job_failed("a/b")
     assert sample(other, "k8s_bridge_jobs_failed_total") is None
+
+
+def test_what_is_declared_is_what_is_there():
+    """Docs, dashboards and alerts rest on the declarations."""
+    metrics = exercised()
+    there = {
+        found.name: found.labels.keys() - {"le"}
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for found in family.samples
+        if found.name.startswith("k8s_bridge_") and not found.name.endswith("_created")
+    }
+    declared = {series: set(family.labels) for family in metrics.families for series in family.series}
+    assert there == declared
+    kinds = {family.full_name: family.kind.value for family in metrics.families}
+    for family in text_string_to_metric_families(metrics.text().decode()):
+        if family.name in kinds:
+            assert family.type == kinds[family.name]
+    assert {family.kind for family in metrics.families} == set(Kind)
+
+
+def test_quota_is_told_by_queue_and_by_the_cluster_queue_behind_it():
+    metrics = exercised()
+    assert sample(metrics, "k8s_bridge_local_queue_reserved", queue="hpc", resource="cpu") == 2
+    assert sample(metrics, "k8s_bridge_cluster_queue_reserved", cluster_queue="all", resource="cpu") == 6
+    assert sample(metrics, "k8s_bridge_cluster_queue_quota", cluster_queue="all", flavor="default") == 8
+    assert sample(metrics, "k8s_bridge_local_queue_pending_workloads", queue="hpc") == 7
+
+
+def test_a_condition_is_shown_until_its_workloadmixing_is_gone():
+    metrics = exercised()
+    assert sample(metrics, "k8s_bridge_condition", workloadmixing="hpc/main", type="Ready") == 0
+    metrics.gauges.acquit("hpc/main")
+    assert sample(metrics, "k8s_bridge_condition") is None
