@@ -9,13 +9,13 @@ from types import MappingProxyType
 from api.v1alpha1.partition import PartitionMapping, QueueRule
 from api.v1alpha1.policy import DeletionPolicy
 from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.core.preflight import NO_TROUBLE, Trouble
 from k8s_bridge.slurm import priority
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.unit import Partition
 
-Trouble = tuple[str, str]
-"""(reason, text); both empty when all is well."""
-NO_TROUBLE: Trouble = ("", "")
+__all__ = ["NOWHERE", "NO_TROUBLE", "Policies", "Route", "Trouble"]
+
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
