@@ -5,13 +5,13 @@ What an answer tells is put into the tables at once, so that the next decision s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
 import msgspec
 
-from api.views import JobSet, Object, Workload
+from api.views import JobSet, Object, Pod, Workload
 from k8s_bridge.core import naming
 from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
 from k8s_bridge.core.errors import Conflict, Missing, Terminal
@@ -27,6 +27,7 @@ from k8s_bridge.slurm.effects import (
     Cancel,
     CreateJobSet,
     Effect,
+    GhostsDelete,
     JobChange,
     NodesDelete,
     NodesDown,
@@ -40,7 +41,7 @@ from k8s_bridge.slurm.effects import (
     SlurmEffect,
     TakeHold,
 )
-from k8s_bridge.slurm.facts import TEXT_PREFIX, held_against_text
+from k8s_bridge.slurm.facts import TEXT_PREFIX, held_against_text, is_alive
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.tables import Tables
 
@@ -63,6 +64,7 @@ class Actor:
         slurm: SlurmPort,
         events: EventRecorder,
         tables: Tables,
+        namespace: str,
         render: Render,
         clock: Callable[[], float],
     ) -> None:
@@ -70,6 +72,7 @@ class Actor:
         self._slurm = slurm
         self._events = events
         self._tables = tables
+        self._namespace = namespace
         self._render = render
         self._clock = clock
 
@@ -111,6 +114,8 @@ class Actor:
                 await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
             case NodesDelete(nodes=nodes):
                 await self._delete_nodes(nodes)
+            case GhostsDelete(nodes=nodes):
+                await self._delete_nodes([name for name in nodes if not await self._has_pod(name)])
             case _:
                 await self._update(effect.job_id, self._change(effect))
 
@@ -192,7 +197,14 @@ class Actor:
             JobUpdate(hold=Hold.RELEASE, begin_time=begin, **self._texts(effect.job_id, effect.text)),
         )
 
-    async def _delete_nodes(self, nodes: tuple[str, ...]) -> None:
+    async def _has_pod(self, name: str) -> bool:
+        """Slurm may tell of a new node before our watch tells of its pod."""
+        try:
+            return is_alive(await self._kube.get(Pod, name=name, namespace=self._namespace))
+        except Missing:
+            return False
+
+    async def _delete_nodes(self, nodes: Iterable[str]) -> None:
         for name in nodes:
             await self._slurm.delete_node(name)
             self._tables.nodes.remove(name)

@@ -140,7 +140,16 @@ class NodesDelete:
     nodes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GhostsDelete:
+    """Delete those of the node records that no pod stands behind, which is asked just before."""
+
+    nodes: tuple[str, ...]
+
+
 JobChange = TakeHold | SetText | Repin | AllowRequeue | Recount | Acknowledge | SetPriority
 """What is one change of the job's record."""
-SlurmEffect = JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete
+SlurmEffect = (
+    JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete | GhostsDelete
+)
 Effect = KubeEffect | CreateJobSet | SlurmEffect

@@ -70,7 +70,7 @@ class Facts:
     @lazy
     def live(self) -> frozenset[str]:
         """Names of pods that are there to stay."""
-        return frozenset([p.metadata.name for p in self.unit.pods if _alive(p)])
+        return frozenset([p.metadata.name for p in self.unit.pods if is_alive(p)])
 
     @lazy
     def job_nodes(self) -> tuple[str, ...]:
@@ -252,5 +252,6 @@ def is_pinned(constraints: str, feature: str) -> bool:
     return constraints == feature or constraints.endswith(f"&{feature}")
 
 
-def _alive(pod: Pod) -> bool:
+def is_alive(pod: Pod) -> bool:
+    """Whether a pod is there to stay."""
     return pod.metadata.deletion_timestamp is None and pod.status.phase not in _ENDED

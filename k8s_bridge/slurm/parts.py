@@ -80,6 +80,7 @@ class Parts:
             slurm=client,
             events=services.events,
             tables=tables,
+            namespace=mixing.metadata.namespace,
             render=self._render,
             clock=time.time,
         )

@@ -170,6 +170,8 @@ class ArrayWorld(ArrayState):
                 self._down_all(nodes)
             case fx.NodesDelete(nodes=nodes):
                 self._delete_nodes(nodes)
+            case fx.GhostsDelete(nodes=nodes):
+                self._delete_nodes(tuple(n for n in nodes if self._pods().get(n) != "Running"))
             case kube.Patch() | kube.Delete() | kube.Event():
                 self._carry_out_kube(key, effect)
             case _:

@@ -304,6 +304,9 @@ class World:
                 self._end("CANCELLED")
             case fx.NodesDown(nodes=nodes) | fx.NodesDrain(nodes=nodes) | fx.NodesDelete(nodes=nodes):
                 self._touch_nodes(effect, nodes)
+            case fx.GhostsDelete(nodes=nodes):
+                gone = tuple(name for name in nodes if not self.live(name))
+                self._touch_nodes(fx.NodesDelete(nodes=gone), gone)
             case _:
                 self._carry_out_small(effect)
 

@@ -18,6 +18,7 @@ RARE: set[Right] = {
     ("kueue.x-k8s.io", "workloads", "patch"),  # a job's quota is given back for a while
     ("batch", "jobs", "patch"),  # a time limit was extended
     ("jobset.x-k8s.io", "jobsets", "get"),  # the name of a JobSet is taken
+    ("", "pods", "get"),  # a node of Slurm outlived its pod
 }
 """Rights of what no scenario here brings about."""
 

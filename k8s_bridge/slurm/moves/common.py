@@ -11,6 +11,7 @@ from k8s_bridge.slurm.effects import (
     Begin,
     Cancel,
     Effect,
+    GhostsDelete,
     NodesDelete,
     NodesDown,
     Rehold,
@@ -147,12 +148,12 @@ def delete_jobset(facts: Facts) -> tuple[Effect, ...]:
 
 def delete_ghosts(facts: Facts) -> tuple[Effect, ...]:
     """Delete node records that no pod can stand behind any more."""
-    return (NodesDelete(nodes=facts.ghosts),) if facts.ghosts else ()
+    return (GhostsDelete(nodes=facts.ghosts),) if facts.ghosts else ()
 
 
 def delete_stale_without_jobset(facts: Facts) -> tuple[Effect, ...]:
     """Delete records left from an earlier JobSet of this job."""
-    return (NodesDelete(nodes=facts.stale),) if facts.stale else ()
+    return (GhostsDelete(nodes=facts.stale),) if facts.stale else ()
 
 
 def policy_of(facts: Facts) -> Partition:

@@ -256,7 +256,7 @@ def test_old_records_go_before_the_release():
     world.nodes_register()
     world.nodes["slurm-job-7-w-0-old"] = "IDLE"
     state, decision = verdict(world)
-    assert (state, names(decision)) == (State.READY, ["NodesDelete", "PinAndRelease", "Patch"])
+    assert (state, names(decision)) == (State.READY, ["GhostsDelete", "PinAndRelease", "Patch"])
 
 
 def test_the_users_constraints_are_kept_in_the_pin():
