@@ -30,7 +30,8 @@ class Capacity(StrEnum):
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """Kueue's verdict. `since` is when it was given (Unix seconds; 0 when unknown).
 
-    `eviction` is why capacity was last taken away, as `Reason: message`; "" after it was admitted again.
+    `eviction` is why capacity was last taken away, as `Reason: message` (the message alone once quota is
+    reserved again); "" after it was admitted again.
     """
 
     capacity: Capacity
@@ -83,13 +84,19 @@ def _waiting(workload: Workload, found: dict[str, Condition]) -> Admission:
         reason="AdmissionCheck",
         message="quota is reserved; an admission check is not ready yet",
         workload_uid=uid,
-        eviction=_eviction(found),
+        eviction=_past_eviction(found),
     )
 
 
 def _eviction(found: dict[str, Condition]) -> str:
     evicted = found.get("Evicted")
     return f"{evicted.reason}: {evicted.message}" if evicted is not None and is_true(evicted) else ""
+
+
+def _past_eviction(found: dict[str, Condition]) -> str:
+    """Reserving quota turns the condition: it then tells of the past, and may have been true for a moment."""
+    evicted = found.get("Evicted")
+    return evicted.message.removeprefix("Previously: ") if evicted is not None else ""
 
 
 def _verdict(

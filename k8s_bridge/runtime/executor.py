@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from k8s_bridge.core.decision import Decision
+from k8s_bridge.core.effects import Event
 from k8s_bridge.core.errors import Conflict, Retry, Terminal
 from k8s_bridge.runtime.controller import Controller, Outcome, Result
 
@@ -25,12 +26,16 @@ class Executor(Generic[K, E]):
         self._emit = emit
 
     async def run(self, key: K, decision: Decision[E]) -> Exception | None:
-        """Carry out `decision`; the first failure ends the pass and is returned."""
+        """Carry out `decision`; the first failure ends the pass and is returned.
+
+        Events are still told then: they say what was seen, not what was done.
+        """
+        failure: Exception | None = None
         for effect in decision.effects:
-            error = await self._one(key, effect, decision)
-            if error is not None:
-                return error
-        return None
+            if failure is None or isinstance(effect, Event):
+                error = await self._one(key, effect, decision)
+                failure = failure or error
+        return failure
 
     async def _one(self, key: K, effect: E, decision: Decision[E]) -> Exception | None:
         clock = asyncio.get_running_loop().time

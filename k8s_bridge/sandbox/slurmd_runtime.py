@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from k8s_bridge.sandbox.controllers.kubelet_runtime import (
     SIGKILL_EXIT,
@@ -20,6 +21,7 @@ from k8s_bridge.sandbox.controllers.kubelet_runtime import (
     RunningPod,
     main_container,
 )
+from k8s_bridge.sandbox.controllers.simulated_runtime import pull
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm
 from k8s_bridge.sandbox.slurm_real import RealSlurm, SlurmdProcess
 
@@ -69,15 +71,22 @@ class FakeSlurmdRuntime:
 
     def __init__(self, slurm: FakeSlurm) -> None:
         self._slurm = slurm
+        self._pods: WeakValueDictionary[str, _FakePod] = WeakValueDictionary()
+
+    def oom_kill(self, name: str) -> None:
+        """The kernel ends a pod that is over its memory limit; LookupError when none of that name runs."""
+        self._pods[name].end(ExitStatus(code=SIGKILL_EXIT, cause="OOMKilled"))
 
     async def start(self, pod: Pod, env: PodEnv) -> RunningPod:
         """Register the node."""
+        pull(main_container(pod).get("image", ""))
         try:
             asked = slurmd_arguments(pod, env)
             self._slurm.register_node(asked.name, asked.conf)
         except ValueError as error:
             return _Ended(str(error))
-        return _FakePod(self._slurm, name=asked.name)
+        self._pods[asked.name] = started = _FakePod(self._slurm, name=asked.name)
+        return started
 
 
 class _Ended:
@@ -119,19 +128,22 @@ class _FakePod:
         self._slurm = slurm
         self._name = name
         self._ended = asyncio.Event()
-        self._code = _FAILED
+        self._status = ExitStatus(code=_FAILED)
 
     async def ready(self) -> None:
         """At once: the node registered when it started."""
 
     async def wait(self) -> ExitStatus:
         await self._ended.wait()
-        return ExitStatus(code=self._code)
+        return self._status
 
     async def terminate(self, *, grace: float) -> None:
+        self.end(ExitStatus(code=_FAILED if grace > 0 else SIGKILL_EXIT))
+
+    def end(self, status: ExitStatus) -> None:
         if self._ended.is_set():
             return
-        self._code = _FAILED if grace > 0 else SIGKILL_EXIT
+        self._status = status
         self._slurm.lose_node(self._name)
         self._ended.set()
 

@@ -20,6 +20,8 @@ REFRESH = 60.0
 _AT_ONCE = frozenset({State.REFUSED, State.INELIGIBLE, State.HELD_BY_OTHER, State.TRESPASS, State.DENIED})
 _SETTLED = frozenset({State.QUEUED, State.ADMITTED, State.PARKED})
 
+_ONE_LOSS = frozenset({State.EVICTED, State.LOST})
+"""Of a job that goes back to the queue both may show in turn; the first one knows why."""
 _EVENTS: dict[State, tuple[EventType, str]] = {
     State.RELEASED: (EventType.NORMAL, "Released"),
     State.EVICTED: (EventType.WARNING, "Evicted"),
@@ -58,6 +60,8 @@ def speak(facts: Facts, state: State, decision: Decision[Effect], now: float) ->
 def _event(facts: Facts, state: State, text: str) -> tuple[Effect, ...]:
     seen, jobset = facts.unit.seen, facts.unit.jobset
     if seen is None or seen.state is state or jobset is None or state not in _EVENTS:
+        return ()
+    if {seen.state, state} <= _ONE_LOSS:
         return ()
     kind, reason = _EVENTS[state]
     message = f"Slurm job {facts.unit.key}: {text or state.value}"

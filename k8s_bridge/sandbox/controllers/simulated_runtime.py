@@ -91,13 +91,17 @@ class SimulatedRuntime:
         """Start the script."""
         del env
         container = main_container(pod)
-        image = container.get("image", "")
-        if _is_missing(image):
-            raise ImagePullError(_not_found(image))
+        pull(container.get("image", ""))
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
         if words and _is_missing(words[0]):
             raise FileNotFoundError(f'exec: "{words[0]}": stat {words[0]}: no such file or directory')
         return SimulatedPod(self._clock, read_script(words))
+
+
+def pull(image: str) -> None:
+    """Have an image. Raises ImagePullError, in the words of containerd."""
+    if _is_missing(image):
+        raise ImagePullError(_not_found(image))
 
 
 def _is_missing(name: str) -> bool:

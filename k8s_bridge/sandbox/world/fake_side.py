@@ -27,6 +27,7 @@ class FakeSide:
         self.token_file.write_text(slurm.token)
         slurm.cluster.listeners.append(self._changed)
         slurm.cluster.node_listeners.append(self._nodes_changed)
+        self._runtime = FakeSlurmdRuntime(slurm)
         self._running: set[tuple[int, int]] = set()
 
     @classmethod
@@ -50,7 +51,11 @@ class FakeSide:
 
     def runtime(self) -> PodRuntime:
         """Pods that register with the fake."""
-        return FakeSlurmdRuntime(self.slurm)
+        return self._runtime
+
+    def oom_kill(self, pod: str) -> None:
+        """The kernel ends a pod that is over its memory limit."""
+        self._runtime.oom_kill(pod)
 
     async def submit(self, request: JobRequest) -> int:
         """Submit a held job; its id."""

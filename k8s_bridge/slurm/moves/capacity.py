@@ -88,5 +88,6 @@ def await_nodes(facts: Facts, now: float) -> Verdict:
         return verdict(*delete_ghosts(facts), *parking.park(facts, now, reason), reason=reason, text=text)
     if not reason:
         reason, text = "Provisioning", f"{len(facts.ready)} of {facts.wanted} nodes are registered"
-    left = time_left(facts, State.ADMITTED, policy.provision_timeout, now)
+    limit = min(STUCK, policy.provision_timeout) if facts.terminating else policy.provision_timeout
+    left = time_left(facts, State.ADMITTED, limit, now)
     return verdict(*delete_ghosts(facts), reason=reason, text=text, after=min(left, 30.0))

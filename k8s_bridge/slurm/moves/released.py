@@ -27,11 +27,18 @@ from k8s_bridge.slurm.unit import State
 
 def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
-    taken = facts.unit.jobset is not None and facts.withdrawn
-    why = eviction(facts) if taken else "its nodes are gone; waiting for new capacity"
-    hold = _rehold(facts, now, say("Requeued", why))
+    hold = _rehold(facts, now, _why_taken(facts))
     forget = forget_release(facts, requeues=facts.requeues + 1)
     return verdict(hold, *delete_ghosts(facts), *forget, reason="Requeued", after=LOOK_AGAIN)
+
+
+def _why_taken(facts: Facts) -> str:
+    """What was said while the job still had nodes knows more than what is left to see."""
+    said = job_of(facts).admin_comment
+    if said.startswith(say("Requeued", "")):
+        return said
+    taken = facts.unit.jobset is not None and facts.withdrawn
+    return say("Requeued", eviction(facts) if taken else "its nodes are gone; waiting for new capacity")
 
 
 def await_slurm(facts: Facts, now: float) -> Verdict:
