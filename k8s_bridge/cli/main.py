@@ -6,6 +6,7 @@ import click
 
 from k8s_bridge.cli.crd import crd
 from k8s_bridge.cli.demo import demo
+from k8s_bridge.cli.doctor import doctor
 from k8s_bridge.cli.explain import explain
 from k8s_bridge.cli.hook import hook
 from k8s_bridge.cli.output import EXIT_HELP
@@ -13,6 +14,7 @@ from k8s_bridge.cli.render import render
 from k8s_bridge.cli.run import make_run
 from k8s_bridge.cli.slurm_plugin import slurm_plugin
 from k8s_bridge.cli.top import top
+from k8s_bridge.runtime.product import RAY, SLURM
 from k8s_bridge.runtime.services import BridgeFactory
 
 
@@ -29,10 +31,18 @@ def slurm_bridge() -> BridgeFactory:
     return create
 
 
-main.add_command(make_run(slurm_bridge))
+def ray_bridge() -> BridgeFactory:
+    """The factory of Ray bridges, imported late as well."""
+    from k8s_bridge.ray.bridge import create  # noqa: PLC0415 - imported late on purpose
+
+    return create
+
+
+main.add_command(make_run({SLURM: slurm_bridge, RAY: ray_bridge}))
 main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)
+main.add_command(doctor)
 main.add_command(render)
 main.add_command(crd)
 main.add_command(hook)

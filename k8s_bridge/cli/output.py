@@ -17,6 +17,7 @@ class Exit(IntEnum):
     USAGE = 2
     NO_BRIDGE = 3
     UNKNOWN_UNIT = 4
+    UNWELL = 5
 
 
 EXIT_HELP = """\b
@@ -26,6 +27,7 @@ Exit codes:
   2  wrong options, settings or document: the text names the field and the next step
   3  no bridge answers at the address
   4  no such job
+  5  doctor: something is wrong
 """
 
 

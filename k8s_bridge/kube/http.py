@@ -26,7 +26,9 @@ from k8s_bridge.kube.observe import Observer
 MayWrite = Callable[[], bool]
 """Whether this instance may change anything at this very moment."""
 
-_READS = ("GET", "LIST", "WATCH")
+_READS = ("GET", "LIST", "WATCH", "REVIEW")
+_ON_THE_WIRE = {"LIST": "GET", "WATCH": "GET", "REVIEW": "POST"}
+"""REVIEW asks the API server what it thinks of something; nothing is stored."""
 _ERROR_FROM = 300
 _UNAUTHORIZED = 401
 
@@ -91,7 +93,7 @@ class Channel:
         if call.content:
             headers["Content-Type"] = call.content_type
         async with self._client.stream(
-            "GET" if call.method in ("LIST", "WATCH") else call.method,
+            _ON_THE_WIRE.get(call.method, call.method),
             call.path,
             params=dict(call.query),
             headers=headers,

@@ -27,6 +27,7 @@ T = TypeVar("T", bound=Object)
 
 PAGE = 500
 _RESTARTS = 3
+_AUTHORIZATION = "authorization.k8s.io/v1"
 _SILENCE_MARGIN = 15.0
 _MANAGER = {"fieldManager": naming.FIELD_MANAGER}
 
@@ -95,6 +96,17 @@ class KubeClient:
         path = paths.of_view(view, namespace=namespace, name=name)
         body = await self._http.send(Call(method="GET", path=path, kind=view.KIND))
         return self._codec(view).item(body)
+
+    async def document(self, path: str) -> bytes:
+        """What the server says about itself, such as /version or /apis/batch, as JSON."""
+        return await self._http.send(Call(method="GET", path=path, kind="Document"))
+
+    async def review(self, kind: str, *, spec: Mapping[str, Any]) -> bytes:
+        """The answer to a question of authorization.k8s.io/v1, as JSON; nothing is stored."""
+        manifest = {"apiVersion": _AUTHORIZATION, "kind": kind, "spec": spec}
+        path = f"/apis/{_AUTHORIZATION}/{kind.lower()}s"
+        content = msgspec.json.encode(manifest)
+        return await self._http.send(Call(method="REVIEW", path=path, kind=kind, content=content))
 
     async def list_pages(
         self, view: type[T], *, namespace: str = "", label_selector: str = ""

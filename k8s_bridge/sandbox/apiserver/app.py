@@ -13,7 +13,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from k8s_bridge.sandbox.apiserver import discovery
-from k8s_bridge.sandbox.apiserver.errors import ApiError, bad_request, expired
+from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, bad_request, expired
 from k8s_bridge.sandbox.apiserver.faults import (
     Answer,
     CutWatch,
@@ -30,6 +30,7 @@ from k8s_bridge.sandbox.apiserver.handlers import Handlers, Reply, refusal, sele
 from k8s_bridge.sandbox.apiserver.history import line
 from k8s_bridge.sandbox.apiserver.protocol import ABORT
 from k8s_bridge.sandbox.apiserver.requests import Request, query_of, target_of, verb_of
+from k8s_bridge.sandbox.apiserver.reviews import Reviews
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.apiserver.watching import Watch, WatchOptions
 
@@ -51,6 +52,7 @@ class App:
         self.storage = storage
         self.faults = faults or Faults()
         self.handlers = Handlers(storage)
+        self.reviews = Reviews()
         self.served: Counter[tuple[str, str]] = Counter()  # (verb, plural) of every request that came in
         self._tokens = tokens
         self._watches: set[Watch] = set()
@@ -75,7 +77,8 @@ class App:
             await _reply(send, refusal(error))
             return
         if request is None:
-            await _reply(send, self._document(scope["path"]))
+            review = self.reviews.answer(scope["path"], body)
+            await _reply(send, self._document(scope["path"]) if review is None else _reviewed(review))
             return
         self.served[request.verb, request.target.kind.plural] += 1
         fault = self.faults.strike(verb=request.verb, kind=request.target.kind)
@@ -232,6 +235,10 @@ async def _strike(watch: Watch, fault: CutWatch | HalfOpen, send: Send) -> End:
 async def _finish(send: Send) -> End:
     await send({"type": "http.response.body", "body": b""})
     return End.WHOLE
+
+
+def _reviewed(review: Json) -> Reply:
+    return Reply(code=201, body=msgspec.json.encode(review))
 
 
 def _injected(fault: Answer) -> Reply:

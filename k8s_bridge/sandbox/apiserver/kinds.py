@@ -121,6 +121,15 @@ JOBS = Kind(
     propagation=Propagation.ORPHAN,
     fields=("status.successful",),
 )
+DEPLOYMENTS = Kind(
+    group="apps",
+    version="v1",
+    plural="deployments",
+    kind="Deployment",
+    custom=False,
+    status_on_create=True,
+    short_names=("deploy",),
+)
 LEASES = Kind(
     group="coordination.k8s.io",
     version="v1",
@@ -164,6 +173,7 @@ ALL: tuple[Kind, ...] = (
     SERVICEACCOUNTS,
     SERVICES,
     JOBS,
+    DEPLOYMENTS,
     LEASES,
     JOBSETS,
     WORKLOADS,

@@ -75,6 +75,11 @@ def nothing(call: Call, name: str) -> Response:
     return call.envelope.answer({name: [], "last_update": number(int(call.cluster.now))})
 
 
+def diag(call: Call, _name: str) -> Response:
+    """What sdiag tells: here, slurmctld's clock alone."""
+    return call.envelope.answer({"statistics": {"req_time": number(int(call.cluster.now))}})
+
+
 def _partitions(call: Call, names: Iterable[str]) -> Response:
     base = records(call.version)["partition"]
     total = len(call.cluster.nodes)

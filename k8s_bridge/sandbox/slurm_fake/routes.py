@@ -30,6 +30,7 @@ _ROUTES: dict[tuple[str, ...], Handler] = {
     ("GET", "reservations"): node_calls.nothing,
     ("GET", "licenses"): node_calls.nothing,
     ("GET", "reconfigure"): node_calls.nothing,
+    ("GET", "diag"): node_calls.diag,
 }
 
 

@@ -13,6 +13,7 @@ from k8s_bridge.slurm.client.errors import INVALID_NODE
 from k8s_bridge.slurm.client.gate import Urgency
 from k8s_bridge.slurm.client.http import Call
 from k8s_bridge.slurm.client.items import Items, Small
+from k8s_bridge.slurm.client.number import AnyNumber, time_of
 from k8s_bridge.slurm.client.results import Glance, License, Listing, Partition, Unchanged
 from k8s_bridge.slurm.client.session import NOT_MODIFIED, Session
 from k8s_bridge.slurm.client.states import States
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 
 class _Statistics(msgspec.Struct):
-    req_time: int
+    req_time: AnyNumber
 
 
 class _Diag(msgspec.Struct):
@@ -54,7 +55,8 @@ class Reads:
 
         v0.0.40 and v0.0.41 cannot be asked for changes: there it is always the whole list.
         """
-        asked_at = await self._controller_time()
+        untold = Can.STRUCTURED not in (await self._session.api()).can  # listings of v0.0.38 tell no time
+        asked_at = await self.controller_time() if untold else 0
         listing = await self._list("jobs", self._job_reader, since=since, can=Can.JOBS_SINCE)
         if isinstance(listing, Listing) and not listing.last_update:
             return Listing(items=listing.items, last_update=asked_at, malformed=listing.malformed)
@@ -135,16 +137,13 @@ class Reads:
             return Unchanged()
         return Listing(items=tuple(reply.reader.items), last_update=updated, malformed=reply.reader.malformed)
 
-    async def _controller_time(self) -> int:
-        """Slurmctld's own clock where its listings do not tell it (v0.0.38); 0 elsewhere."""
-        api = await self._session.api()
-        if Can.STRUCTURED in api.can:
-            return 0
+    async def controller_time(self) -> int:
+        """Slurmctld's own clock, Unix seconds."""
         call = Call(method="GET", path="diag", template="diag", urgency=Urgency.READ)
         reply = await self._session.ask(lambda _: call)
         self._session.checked(reply)
         try:
-            return msgspec.json.decode(reply.reader.body, type=_Diag).statistics.req_time
+            return time_of(msgspec.json.decode(reply.reader.body, type=_Diag).statistics.req_time)
         except msgspec.MsgspecError as error:
             raise Retry(f"{call}: an answer that cannot be read: {error}") from error
 

@@ -1,0 +1,110 @@
+"""`k8s-bridge doctor`: what is wrong in Kubernetes and Slurm, why it hurts, and the cure. Never writes."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.cli.cluster import cluster_options, server_of
+from k8s_bridge.cli.doctor_table import print_results
+from k8s_bridge.cli.documents import mixing_of
+from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
+from k8s_bridge.slurm import doctor as doctors
+from k8s_bridge.slurm.doctor import Means, Result, Subject, Verdict
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_STDIN = "-"
+
+
+@click.command(epilog=EXIT_HELP)
+@cluster_options
+@click.option(
+    "--namespace", "-n", "namespaces", multiple=True, help="Look here; repeatable. Else the context's."
+)
+@click.option(
+    "--workloadmixing", "names", metavar="namespace/name", multiple=True, help="Only this; repeatable."
+)
+@click.option("--config", "paths", type=_FILE, multiple=True, help="File with a WorkloadMixing; repeatable.")
+@click.option("--token-file", type=_FILE, help="Token for Slurm, in place of the WorkloadMixing's.")
+@click.option("--slurm-config", metavar="FILE", help="Output of `scontrol show config`; - is stdin.")
+@click.option("--scontrol", default="scontrol", show_default=True, help="The command, where it is at hand.")
+@click.option(
+    "--service-account",
+    "account",
+    metavar="namespace/name",
+    default="",
+    help="Whose rights are looked at. Else the bridge's, where its Deployment is seen; else your own.",
+)
+@click.option("--all", "whole", is_flag=True, help="Show what is fine as well.")
+@output_option
+def doctor(  # noqa: PLR0913 - one for each option
+    *,
+    kubeconfig: str,
+    context: str,
+    namespaces: tuple[str, ...],
+    names: tuple[str, ...],
+    paths: tuple[Path, ...],
+    token_file: Path | None,
+    slurm_config: str | None,
+    scontrol: str,
+    account: str,
+    whole: bool,
+    form: str | None,
+) -> None:
+    """Look at Kubernetes and Slurm for what is set wrongly; say why it hurts, and the cure.
+
+    Nothing is written. Exit code 5 when something is wrong; what is doubtful or cannot be seen is told, and
+    is no failure. Run it in the bridge's pod to look with the bridge's own eyes.
+    """
+    for name in (*names, *filter(None, (account,))):
+        if name.count("/") != 1 or not all(name.split("/")):
+            fail(f"{name!r} is not namespace/name; write for example hpc/main.", code=Exit.USAGE)
+    server = server_of(kubeconfig, context=context)
+    given = tuple(dict.fromkeys((*namespaces, *(name.partition("/")[0] for name in names))))
+    subject = Subject(
+        namespaces=given or (server.namespace,),
+        only=names,
+        files=tuple(_placed(mixing_of(path), server.namespace) for path in paths),
+        account=account,
+        means=Means(
+            token_file=token_file,
+            conf=_conf(slurm_config),
+            scontrol=shutil.which(scontrol) or "",
+        ),
+    )
+    results = asyncio.run(doctors.examine(server, subject))
+    _show(results, form, whole=whole)
+    if any(result.verdict is Verdict.WRONG for result in results):
+        raise SystemExit(Exit.UNWELL)
+
+
+def _placed(mixing: WorkloadMixing, namespace: str) -> WorkloadMixing:
+    """A file need not name the namespace."""
+    if mixing.metadata.namespace:
+        return mixing
+    return mixing.model_copy(update={"metadata": mixing.metadata.model_copy(update={"namespace": namespace})})
+
+
+def _conf(source: str | None) -> Mapping[str, str] | None:
+    if source is None:
+        return None
+    try:
+        text = sys.stdin.read() if source == _STDIN else Path(source).read_text(encoding="utf-8")
+        return doctors.parse(text)
+    except (OSError, UnicodeError) as error:
+        fail(f"--slurm-config: {source} cannot be read: {error}", code=Exit.USAGE)
+    except doctors.NotAConfiguration as error:
+        fail(f"--slurm-config: {source}: {error}; give that.", code=Exit.USAGE)
+
+
+def _show(results: Sequence[Result], form: str | None, *, whole: bool) -> None:
+    if form is not None:
+        emit(list(results), form)
+    else:
+        print_results(results, whole=whole)

@@ -1,0 +1,155 @@
+"""Checks of the cluster as a whole. Each function: from what was seen to findings. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from k8s_bridge.slurm.doctor.rights import Right
+from k8s_bridge.slurm.doctor.sight import ClusterSight, Hidden
+from k8s_bridge.slurm.doctor.verdict import Check, Finding, doubtful, fine, unseen, wrong
+from k8s_bridge.slurm.doctor.views import Deployment, selects
+
+NAME_LABEL = "app.kubernetes.io/name"
+BRIDGE, KUEUE, JOBSET = "k8s-bridge", "kueue", "jobset"
+WANTED = {
+    "k8s-bridge.x-k8s.io/v1alpha1": (
+        ("workloadmixings",),
+        "install the CRD: k8s-bridge crd | kubectl apply --server-side --filename -",
+    ),
+    "kueue.x-k8s.io/v1beta2": (
+        (
+            "admissionchecks",
+            "clusterqueues",
+            "localqueues",
+            "resourceflavors",
+            "topologies",
+            "workloadpriorityclasses",
+            "workloads",
+        ),
+        "install Kueue, or upgrade it to a version that serves v1beta2 (tested: 0.17)",
+    ),
+    "jobset.x-k8s.io/v1alpha2": (("jobsets",), "install JobSet (tested: 0.11)"),
+}
+"""Kinds that must be served, by group/version, and where they come from."""
+_FRAMEWORK = "jobset.x-k8s.io/jobset"
+
+
+def kinds(sight: ClusterSight) -> Iterator[Finding]:
+    """All kinds are served in the versions that are spoken here."""
+    for version, (plurals, cure) in WANTED.items():
+        group = version.partition("/")[0]
+        others = ", ".join(sight.served.get(group, ()))
+        missing = sorted(set(plurals) - sight.resources.get(version, frozenset()))
+        if not others:
+            yield wrong(f"{group} is not served", cure=cure)
+        elif missing:
+            yield wrong(f"{version} has no {', '.join(missing)} (versions served: {others})", cure=cure)
+        else:
+            yield fine(f"{version} is served")
+
+
+def controllers(sight: ClusterSight) -> Iterator[Finding]:
+    """The Deployments of Kueue, JobSet and the bridge are available."""
+    for name in (KUEUE, JOBSET, BRIDGE):
+        yield from _controller(name, sight)
+
+
+def _controller(name: str, sight: ClusterSight) -> Iterator[Finding]:
+    if isinstance(sight.deployments, Hidden):
+        cure = "ask as somebody who may list Deployments in all namespaces"
+        yield unseen(f"{name}: {sight.deployments.why}", cure=cure)
+        return
+    found = [one for one in sight.deployments if one.metadata.labels.get(NAME_LABEL) == name]
+    if not found:
+        text = f"no Deployment is labelled {NAME_LABEL}={name}"
+        yield unseen(text, cure=f"if {name} does not run otherwise, install it")
+    for one in found:
+        yield _availability(name, one)
+
+
+def _availability(name: str, found: Deployment) -> Finding:
+    have, want = found.status.available_replicas, found.spec.replicas
+    text = f"{name}: {have} of {want} pods of Deployment {found.key} are available"
+    if have and have >= want:
+        return fine(text)
+    place = f"--namespace {found.metadata.namespace} {found.metadata.name}"
+    cure = f"see why: kubectl describe deployment {place}"
+    return doubtful(text, cure=cure) if have else wrong(text, cure=cure)
+
+
+def rights(sight: ClusterSight) -> Iterator[Finding]:
+    """The bridge may do what it has to."""
+    denied: dict[str, list[Right]] = defaultdict(list)
+    for right, allowed in sight.rights.items():
+        if isinstance(allowed, Hidden):
+            cure = "ask from within: kubectl exec deploy/k8s-bridge -- k8s-bridge doctor"
+            yield unseen(f"the rights of {sight.whose}: {allowed.why}", cure=cure)
+            return
+        if not allowed:
+            denied[right.namespace].append(right)
+    for rights_ in denied.values():
+        text = "; ".join(map(str, rights_))
+        yield wrong(f"{sight.whose} may not: {text}", cure=_cure_of(rights_))
+    if not denied:
+        yield fine(f"{sight.whose} has all {len(sight.rights)} rights that are needed")
+
+
+def _cure_of(denied: list[Right]) -> str:
+    named = sorted({one.name for one in denied if one.resource in ("secrets", "configmaps")})
+    if named:
+        return f"name them in slurmBridge.rbac.secrets or .configMaps of the chart: {', '.join(named)}"
+    namespace = next((one.namespace for one in denied), "")
+    served = f" with {namespace} in slurmBridge.namespaces" if namespace else ""
+    return f"install the chart's roles (helm upgrade{served}), or grant the rights by hand"
+
+
+def kueue_looks(sight: ClusterSight) -> Iterator[Finding]:
+    """Kueue's configuration has it look at JobSets of the namespaces that are served."""
+    if sight.kueue is None:
+        return
+    if isinstance(sight.kueue, Hidden):
+        yield unseen(sight.kueue.why, cure="ask as somebody who may read ConfigMaps of Kueue's namespace")
+        return
+    frameworks = sight.kueue.integrations.get("frameworks") or ()
+    if frameworks and _FRAMEWORK not in frameworks:
+        cure = f"add {_FRAMEWORK} to integrations.frameworks in Kueue's configuration, and restart Kueue"
+        yield wrong("Kueue's integration with JobSet is switched off", cure=cure)
+    else:
+        yield fine("Kueue's integration with JobSet is on")
+    for name, namespace in sight.namespaces.items():
+        if namespace is None or isinstance(namespace, Hidden):
+            continue
+        if not selects(sight.kueue.managed_jobs_namespace_selector, namespace.metadata.labels):
+            cure = "correct the selector in Kueue's configuration, or the labels of the namespace"
+            yield wrong(f"managedJobsNamespaceSelector leaves namespace {name} out", cure=cure)
+
+
+def namespaces(sight: ClusterSight) -> Iterator[Finding]:
+    """The namespaces that are looked at are there, and hold WorkloadMixings."""
+    for name, found in sight.namespaces.items():
+        if found is None:
+            yield wrong(f"there is no namespace {name}", cure=f"kubectl create namespace {name}")
+        elif isinstance(found, Hidden):
+            yield unseen(f"namespace {name}: {found.why}", cure="ask as somebody who may get namespaces")
+        elif found.metadata.deletion_timestamp is not None:
+            cure = "wait until it is gone, and create it again"
+            yield wrong(f"namespace {name} is being deleted: nothing can be created in it", cure=cure)
+        else:
+            yield fine(f"namespace {name} is there")
+    if not sight.mixings:
+        where = ", ".join(sight.namespaces)
+        cure = "create one (docs/custom-resource.md), or name its namespace with --namespace"
+        yield doubtful(f"there is no WorkloadMixing in {where}", cure=cure)
+
+
+CLUSTER = (
+    Check(name="kinds", why="without them nothing can be asked of Kueue", look=kinds),
+    Check(name="namespaces", why="WorkloadMixings and JobSets live there", look=namespaces),
+    Check(name="controllers", why="nobody acts on what is written", look=controllers),
+    Check(name="rights", why="what the bridge may not do stays undone", look=rights),
+    Check(
+        name="kueue-configuration", why="Kueue leaves the JobSets alone: they wait for ever", look=kueue_looks
+    ),
+)
+"""All of them."""

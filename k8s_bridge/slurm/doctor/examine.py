@@ -1,0 +1,167 @@
+"""The whole examination: looks at everything once, and reads the tables of checks. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from api.problems import InvalidWorkloadMixing
+from api.v1alpha1.workloadmixing import WorkloadMixing
+from api.views import Condition
+from k8s_bridge.core.errors import BridgeError
+from k8s_bridge.kube.apiserver import ApiServer
+from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.settings import LEASE_NAME
+from k8s_bridge.runtime.sources import MixingObject, read_object
+from k8s_bridge.slurm.doctor import look_cluster, look_mixing, look_slurm
+from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
+from k8s_bridge.slurm.doctor.checks.mixing import MIXING, references
+from k8s_bridge.slurm.doctor.checks.slurm import SLURM
+from k8s_bridge.slurm.doctor.look_cluster import seen
+from k8s_bridge.slurm.doctor.look_slurm import Means
+from k8s_bridge.slurm.doctor.rights import Right, everywhere, in_namespace, to_lead, to_read
+from k8s_bridge.slurm.doctor.sight import ClusterSight, Hidden
+from k8s_bridge.slurm.doctor.verdict import Result, Verdict, results
+from k8s_bridge.slurm.doctor.views import Deployment, Namespace
+
+CLUSTER_NAME = "cluster"
+_READ_BY_BRIDGE = ("slurmTokenSecretRef", "slurmCARef", "slurmClientCertRef")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is examined. `files`: WorkloadMixings that are not in the cluster; `only`: `namespace/name`."""
+
+    namespaces: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    files: tuple[WorkloadMixing, ...] = ()
+    account: str = ""
+    """Whose rights are looked at, as `namespace/name`; "": the bridge's, where its Deployment is seen."""
+    means: Means = field(default_factory=Means)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A WorkloadMixing, with its conditions when it is in the cluster."""
+
+    mixing: WorkloadMixing
+    conditions: tuple[Condition, ...] | None = None
+
+
+async def examine(server: ApiServer, subject: Subject) -> list[Result]:
+    """What every check says, of the cluster first and then of each WorkloadMixing."""
+    async with KubeClient(server, may_write=lambda: False) as client:
+        try:
+            await client.document("/version")
+        except BridgeError as error:
+            return [_no_cluster(server, error), *await _slurm(client, subject.files, subject.means)]
+        return await _Examination(client, subject).whole()
+
+
+def _no_cluster(server: ApiServer, error: BridgeError) -> Result:
+    return Result(
+        check="api-server",
+        about=CLUSTER_NAME,
+        verdict=Verdict.WRONG,
+        seen=f"{server.base_url}: {error}",
+        why="without it nothing of Kubernetes can be looked at",
+        cure="correct --kubeconfig or --context; `kubectl version` must answer",
+    )
+
+
+async def _slurm(client: KubeClient, mixings: Iterable[WorkloadMixing], means: Means) -> list[Result]:
+    sights = [await look_slurm.look(client, mixing, means) for mixing in mixings]
+    return [result for sight in sights for result in results(SLURM, sight, about=_key(sight.mixing))]
+
+
+def _key(mixing: WorkloadMixing) -> str:
+    return f"{mixing.metadata.namespace}/{mixing.metadata.name}"
+
+
+class _Examination:
+    """One examination of a cluster that answers."""
+
+    def __init__(self, client: KubeClient, subject: Subject) -> None:
+        self._client = client
+        self._subject = subject
+        self._found: list[_Found] = [_Found(mixing=mixing) for mixing in subject.files]
+        self._told: list[Result] = []
+
+    async def whole(self) -> list[Result]:
+        """Every result, in the order of the tables."""
+        try:
+            served, resources = await look_cluster.served(self._client)
+        except BridgeError as error:
+            return [_no_cluster(self._client.server, error)]
+        deployments = await look_cluster.deployments(self._client)
+        seen_ = () if isinstance(deployments, Hidden) else deployments
+        bridge = look_cluster.bridge_of(seen_)
+        await self._find()
+        account = self._subject.account or _account(bridge)
+        cluster = ClusterSight(
+            served=served,
+            resources=resources,
+            rights=await look_cluster.rights(self._client, self._rights(bridge), account=account),
+            whose=f"ServiceAccount {account}" if account else "whoever runs this",
+            deployments=deployments,
+            kueue=await look_cluster.kueue_config(self._client, seen_),
+            namespaces={
+                name: await seen(self._client.get(Namespace, name=name)) for name in self._subject.namespaces
+            },
+            mixings=len(self._found) + len(self._told),
+        )
+        told = [*results(CLUSTER, cluster, about=CLUSTER_NAME), *self._told]
+        return told + await self._mixings(bridge)
+
+    async def _find(self) -> None:
+        for namespace in self._subject.namespaces:
+            listed = await seen(self._client.list(MixingObject, namespace=namespace))
+            for one in listed.items if listed and not isinstance(listed, Hidden) else ():
+                if not self._subject.only or one.key in self._subject.only:
+                    self._read(one)
+
+    def _read(self, found: MixingObject) -> None:
+        try:
+            self._found.append(_Found(mixing=read_object(found), conditions=found.status.conditions))
+        except InvalidWorkloadMixing as error:
+            self._told += [
+                Result(
+                    check="document",
+                    about=found.key,
+                    verdict=Verdict.WRONG,
+                    seen=f"{problem.path}: {problem.why}",
+                    why="no bridge can serve it",
+                    cure=problem.fix,
+                )
+                for problem in error.problems
+            ]
+
+    def _rights(self, bridge: Deployment | None) -> Iterator[Right]:
+        yield from everywhere()
+        home = bridge.metadata.namespace if bridge else self._client.server.namespace
+        lease = look_cluster.values(bridge, "--lease-name") if bridge else ()
+        yield from to_lead(home, lease=next(iter(lease), LEASE_NAME))
+        for namespace in self._subject.namespaces:
+            yield from in_namespace(namespace)
+        for one in self._found:
+            for kind, name, _, where in references(one.mixing):
+                if where.startswith(_READ_BY_BRIDGE):
+                    yield to_read(kind, name, namespace=one.mixing.metadata.namespace)
+
+    async def _mixings(self, bridge: Deployment | None) -> list[Result]:
+        told: list[Result] = []
+        gates = look_cluster.gates_of(bridge) if bridge else None
+        for one in self._found:
+            others = [other.mixing for other in self._found]
+            sight = await look_mixing.look(
+                self._client, one.mixing, conditions=one.conditions, gates=gates, others=others
+            )
+            told += results(MIXING, sight, about=_key(one.mixing))
+            told += await _slurm(self._client, (one.mixing,), self._subject.means)
+        return told
+
+
+def _account(bridge: Deployment | None) -> str:
+    if bridge is None:
+        return ""
+    return f"{bridge.metadata.namespace}/{bridge.spec.template.spec.service_account_name}"

@@ -1,0 +1,167 @@
+"""Looks at the cluster as a whole, with reads and reviews only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+import yaml
+
+from k8s_bridge.core.errors import BridgeError, Missing, Terminal
+from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.gates import Gates, Transport
+from k8s_bridge.slurm.credentials import ConfigMap
+from k8s_bridge.slurm.doctor.checks.cluster import BRIDGE, KUEUE, NAME_LABEL, WANTED
+from k8s_bridge.slurm.doctor.rights import Right
+from k8s_bridge.slurm.doctor.sight import Hidden, Seen
+from k8s_bridge.slurm.doctor.views import Deployment, KueueConfig
+
+T = TypeVar("T")
+_CONFIG_KEY = "controller_manager_config.yaml"
+_NOT_SERVED = ("NotFound", "Http404")
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    versions: tuple[_Version, ...] = ()
+
+
+class _Resource(msgspec.Struct):
+    name: str
+
+
+class _Resources(msgspec.Struct):
+    resources: tuple[_Resource, ...] = ()
+
+
+class _ReviewStatus(msgspec.Struct, frozen=True):
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct):
+    status: _ReviewStatus = _ReviewStatus()
+
+
+async def seen(asked: Awaitable[T]) -> Seen[T]:
+    """What comes of a read: the object, None when it is certainly not there, or why it stays hidden."""
+    try:
+        return await asked
+    except Missing:
+        return None
+    except BridgeError as error:
+        return Hidden(str(error))
+
+
+async def served(client: KubeClient) -> tuple[dict[str, tuple[str, ...]], dict[str, frozenset[str]]]:
+    """Versions by API group, and plurals by group/version, of what is wanted. Raises what reads raise."""
+    versions, resources = {}, {}
+    for wanted in WANTED:
+        group = wanted.partition("/")[0]
+        found = await _document(client, f"/apis/{group}", _Group)
+        versions[group] = tuple(one.version for one in found.versions)
+        listed = await _document(client, f"/apis/{wanted}", _Resources)
+        resources[wanted] = frozenset(one.name for one in listed.resources)
+    return versions, resources
+
+
+async def _document(client: KubeClient, path: str, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(await client.document(path), type=kind)
+    except Terminal as error:
+        if error.reason in _NOT_SERVED:
+            return kind()
+        raise
+    except msgspec.MsgspecError as error:
+        raise Terminal(f"GET {path}: {error}", reason="Undecodable") from error
+
+
+async def deployments(client: KubeClient) -> tuple[Deployment, ...] | Hidden:
+    """Deployments of all namespaces; () where the kind is not served."""
+    found = await seen(client.list(Deployment))
+    if found is None or isinstance(found, Hidden):
+        return found or ()
+    return tuple(found.items)
+
+
+async def kueue_config(client: KubeClient, found: Iterable[Deployment]) -> Seen[KueueConfig]:
+    """Kueue's own configuration, from a ConfigMap beside its Deployment."""
+    places = {one.metadata.namespace for one in found if one.metadata.labels.get(NAME_LABEL) == KUEUE}
+    for place in places:
+        maps = await seen(client.list(ConfigMap, namespace=place))
+        if isinstance(maps, Hidden):
+            return maps
+        for one in maps.items if maps else ():
+            if _CONFIG_KEY in one.data:
+                return _config(one.data[_CONFIG_KEY])
+    return None
+
+
+def _config(text: str) -> Seen[KueueConfig]:
+    try:
+        return msgspec.convert(yaml.safe_load(text) or {}, KueueConfig)
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        return Hidden(f"Kueue's configuration cannot be read: {error}")
+
+
+def bridge_of(found: Iterable[Deployment]) -> Deployment | None:
+    """The bridge's Deployment."""
+    return next((one for one in found if one.metadata.labels.get(NAME_LABEL) == BRIDGE), None)
+
+
+def values(deployment: Deployment, option: str) -> tuple[str, ...]:
+    """The values that the bridge's arguments give to an option."""
+    args = (arg for one in deployment.spec.template.spec.containers for arg in one.args)
+    return tuple(arg.partition("=")[2] for arg in args if arg.partition("=")[0] == option)
+
+
+def gates_of(deployment: Deployment) -> Gates | None:
+    """The gates that the bridge runs with; None when they are not to be read off its arguments."""
+    insecure = bool(values(deployment, "--allow-insecure-tls"))
+    with contextlib.suppress(ValueError):
+        return Gates(
+            images=values(deployment, "--allow-image"),
+            token_paths=values(deployment, "--allow-token-path"),
+            slurm_hosts=values(deployment, "--allow-slurm-host"),
+            transport=Transport.INSECURE if insecure else Transport.VERIFIED,
+        )
+    return None
+
+
+async def rights(
+    client: KubeClient, wanted: Iterable[Right], *, account: str
+) -> Mapping[Right, bool | Hidden]:
+    """What may be done, by the ServiceAccount `namespace/name`, or by whoever asks when it is ""."""
+    kind, who = _subject(account)
+    asked = tuple(dict.fromkeys(wanted))
+    answers = await asyncio.gather(*(seen(_review(client, kind, who, right)) for right in asked))
+    return {right: answer or False for right, answer in zip(asked, answers, strict=True)}
+
+
+def _subject(account: str) -> tuple[str, Mapping[str, object]]:
+    if not account:
+        return "SelfSubjectAccessReview", {}
+    namespace, _, name = account.partition("/")
+    all_, here = "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
+    user = f"system:serviceaccount:{namespace}:{name}"
+    return "SubjectAccessReview", {"user": user, "groups": [all_, here, "system:authenticated"]}
+
+
+async def _review(client: KubeClient, kind: str, who: Mapping[str, object], right: Right) -> bool:
+    resource, _, subresource = right.resource.partition("/")
+    attributes = {
+        "group": right.group,
+        "resource": resource,
+        "subresource": subresource,
+        "verb": right.verb,
+        "namespace": right.namespace,
+        "name": right.name,
+    }
+    given = {key: value for key, value in attributes.items() if value}
+    body = await client.review(kind, spec={**who, "resourceAttributes": given})
+    return msgspec.json.decode(body, type=_Review).status.allowed
