@@ -153,7 +153,9 @@ class JobMirror:
         self._read_at = {job_id: self._read_at[job_id] for job_id in newer}
         self._agreed = None
         # One second less: the server's time has that grain, and more may have happened in its last second.
-        self._since = listing.last_update - 1 if listing.last_update else None
+        # After what may not be the whole truth all is asked for again: the rest need not change to come back.
+        whole = listing.items and not listing.malformed
+        self._since = listing.last_update - 1 if whole and listing.last_update else None
         self.malformed = listing.malformed
         self._listed = True
 

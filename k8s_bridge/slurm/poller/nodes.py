@@ -22,11 +22,16 @@ class NodeMirror:
         self._since = None
 
     async def refresh(self) -> None:
-        """Bring the table up to date. Rows stay while some nodes of the answer cannot be read."""
+        """Bring the table up to date. Rows stay while some nodes of the answer cannot be read.
+
+        After an answer that may not be the whole truth, everything is asked for again: what was missing from
+        it need not have changed since.
+        """
         result = await self._client.nodes(self._since)
         if isinstance(result, Unchanged):
             return
         keep = bool(result.malformed)
         self._table.replace(result.items, keep=lambda _: keep)
-        self._since = result.last_update - 1 if result.last_update else None
+        whole = result.items and not result.malformed
+        self._since = result.last_update - 1 if whole and result.last_update else None
         self.malformed = result.malformed
