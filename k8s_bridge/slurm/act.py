@@ -106,8 +106,12 @@ class Actor:
             case PinAndRelease():
                 await self._release(effect)
             case Cancel(job_id=job_id, text=text, task=task):
-                await self._update(job_id, JobUpdate(**self._texts(job_id, text)))
+                await self._say(job_id, text)
                 await self._slurm.cancel(job_id, task=task)
+            case SetText(job_id=job_id, text=text):
+                await self._say(job_id, text)
+            case Acknowledge():
+                await self._acknowledge(effect)
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
@@ -121,18 +125,14 @@ class Actor:
 
     def _change(self, effect: JobChange) -> JobUpdate:
         match effect:
-            case TakeHold(job_id=job_id, text=text):
-                change = JobUpdate(hold=Hold.TAKE, **self._texts(job_id, text))
-            case SetText(job_id=job_id, text=text):
-                change = JobUpdate(**self._texts(job_id, text))
+            case TakeHold(text=text):
+                change = JobUpdate(hold=Hold.TAKE, admin_comment=text)
             case Repin(constraints=constraints):
                 change = JobUpdate(constraints=constraints, begin_time=AT_ONCE)
             case AllowRequeue():
                 change = JobUpdate(requeue=True)
             case Recount(nodes=count):
                 change = JobUpdate(minimum_nodes=count)
-            case Acknowledge(comment=comment):
-                change = JobUpdate(comment=comment)
             case SetPriority(priority=priority):
                 change = JobUpdate(priority=priority)
             case _:
@@ -178,9 +178,7 @@ class Actor:
         if held_against_text(there):
             self._tables.jobs.upsert(there)
             raise Conflict(f"job {effect.job_id} is held by somebody else")
-        await self._update(
-            effect.job_id, JobUpdate(hold=Hold.TAKE, **self._texts(effect.job_id, effect.text))
-        )
+        await self._update(effect.job_id, JobUpdate(hold=Hold.TAKE, **_texts(there, effect.text)))
         begin = AT_ONCE if effect.begin is Begin.AT_ONCE else None
         await self._update(effect.job_id, JobUpdate(constraints=effect.constraints, begin_time=begin))
 
@@ -194,8 +192,21 @@ class Actor:
         begin = AT_ONCE if there.restart_count else None
         await self._update(
             effect.job_id,
-            JobUpdate(hold=Hold.RELEASE, begin_time=begin, **self._texts(effect.job_id, effect.text)),
+            JobUpdate(hold=Hold.RELEASE, begin_time=begin, **_texts(there, effect.text)),
         )
+
+    async def _say(self, job_id: int, text: str) -> None:
+        await self._update(job_id, JobUpdate(**_texts(await self._read(job_id), text)))
+
+    async def _acknowledge(self, effect: Acknowledge) -> None:
+        """The whole comment is written anew: not when its owner has changed it meanwhile."""
+        known, there = self._tables.jobs.get(str(effect.job_id)), await self._read(effect.job_id)
+        if there.comment == effect.comment:
+            return
+        if known is None or there.comment != known.comment:
+            self._tables.jobs.upsert(there)
+            raise Conflict(f"job {effect.job_id} has another comment by now")
+        await self._update(effect.job_id, JobUpdate(comment=effect.comment))
 
     async def _has_pod(self, name: str) -> bool:
         """Slurm may tell of a new node before our watch tells of its pod."""
@@ -221,12 +232,6 @@ class Actor:
         except Missing as error:
             raise Conflict(f"job {job_id} is gone") from error
 
-    def _texts(self, job_id: int, text: str) -> dict[str, Any]:
-        """The user's own comment is kept: ours goes there only if the field is empty or ours already."""
-        job = self._tables.jobs.get(str(job_id))
-        free = job is not None and (not job.comment or job.comment.startswith(TEXT_PREFIX))
-        return {"admin_comment": text, "comment": text if free else None}
-
     def _note(self, ref: ObjectRef, answer: bytes) -> None:
         views: dict[str, tuple[type[Object], Any]] = {
             JobSet.KIND: (JobSet, self._tables.jobsets),
@@ -235,6 +240,15 @@ class Actor:
         if ref.kind in views:
             view, table = views[ref.kind]
             table.upsert(msgspec.json.decode(answer, type=view))
+
+
+def _texts(there: Job, text: str) -> dict[str, Any]:
+    """The user's own comment is kept: ours goes there only if the field is empty or ours already.
+
+    `there` was read just now: what its owner wrote since the last poll must not be lost.
+    """
+    free = not there.comment or there.comment.startswith(TEXT_PREFIX)
+    return {"admin_comment": text, "comment": text if free else None}
 
 
 def _own(labels: Mapping[str, str]) -> Mapping[str, str]:

@@ -147,9 +147,18 @@ class GhostsDelete:
     nodes: tuple[str, ...]
 
 
-JobChange = TakeHold | SetText | Repin | AllowRequeue | Recount | Acknowledge | SetPriority
-"""What is one change of the job's record."""
+JobChange = TakeHold | Repin | AllowRequeue | Recount | SetPriority
+"""What is one change of the job's record, whatever that says by now."""
 SlurmEffect = (
-    JobChange | Rehold | PinAndRelease | Cancel | NodesDown | NodesDrain | NodesDelete | GhostsDelete
+    JobChange
+    | SetText
+    | Acknowledge
+    | Rehold
+    | PinAndRelease
+    | Cancel
+    | NodesDown
+    | NodesDrain
+    | NodesDelete
+    | GhostsDelete
 )
 Effect = KubeEffect | CreateJobSet | SlurmEffect
