@@ -66,7 +66,7 @@ def render(  # noqa: PLR0913 - one for each option
     if Path(target).exists() or target == _STDIN:
         components = _components(target, arguments, mixing=mixing, job_id=job_id)
     else:
-        components = (_recorded(target, arguments, mixing=mixing, token_file=token_file),)
+        components = _recorded(target, arguments, mixing=mixing, token_file=token_file)
     plans = _plans(components, mixing)
     for plan in plans:
         story = effects(plan.component, plan.planned)
@@ -125,14 +125,14 @@ def _only_partition(mixing: WorkloadMixing) -> str:
 
 def _recorded(
     target: str, arguments: Sequence[str], *, mixing: WorkloadMixing, token_file: Path | None
-) -> Component:
+) -> tuple[Component, ...]:
     match = _JOB.fullmatch(target)
     if match is None:
         fail(f"there is no file {target}, and it is no job id.", code=Exit.USAGE)
     if arguments:
         fail("sbatch options go with a script; a job has its own.", code=Exit.USAGE)
-    job = job_of(int(match.group(1)), mixing, token_file=token_file)
-    return Component(job=job, given=given_of(job))
+    jobs = job_of(int(match.group(1)), mixing, token_file=token_file)
+    return tuple(Component(job=job, given=given_of(job)) for job in jobs)
 
 
 def _plans(components: Sequence[Component], mixing: WorkloadMixing) -> list[_Plan]:

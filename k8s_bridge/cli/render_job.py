@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -16,8 +17,11 @@ from k8s_bridge.slurm.credentials import Credentials
 from k8s_bridge.slurm.model import Job
 
 
-def job_of(job_id: int, mixing: WorkloadMixing, *, token_file: Path | None) -> Job:
-    """The record. Ends the command when Slurm does not know the job, or cannot be asked."""
+def job_of(job_id: int, mixing: WorkloadMixing, *, token_file: Path | None) -> tuple[Job, ...]:
+    """The record, or those of all components of a heterogeneous job.
+
+    Ends the command when Slurm does not know the job, or cannot be asked.
+    """
     try:
         return asyncio.run(_ask(job_id, mixing, token_file))
     except Missing:
@@ -29,7 +33,7 @@ def job_of(job_id: int, mixing: WorkloadMixing, *, token_file: Path | None) -> J
         fail(str(error), code=Exit.FAILED)
 
 
-async def _ask(job_id: int, mixing: WorkloadMixing, token_file: Path | None) -> Job:
+async def _ask(job_id: int, mixing: WorkloadMixing, token_file: Path | None) -> tuple[Job, ...]:
     credentials = Credentials(mixing, kube=cast("KubeClient", _NoCluster()), redactor=Redactor())
     try:
         if token_file is None:
@@ -37,11 +41,22 @@ async def _ask(job_id: int, mixing: WorkloadMixing, token_file: Path | None) -> 
         token = credentials.token() if token_file is None else TokenSource.file(token_file)
         client = SlurmClient(await credentials.endpoint(), token=token)
         try:
-            return await client.job(job_id)
+            return await _whole(client, await client.job(job_id))
         finally:
             await client.close()
     finally:
         credentials.close()
+
+
+async def _whole(client: SlurmClient, job: Job) -> tuple[Job, ...]:
+    """Slurm gives the components of one job ids in a row, the first of which names the whole."""
+    if job.het_job_id is None:
+        return (job,)
+    found: list[Job] = []
+    with contextlib.suppress(Missing):
+        while (one := await client.job(job.het_job_id + len(found))).het_job_id == job.het_job_id:
+            found.append(one)
+    return tuple(found)
 
 
 class _NoCluster:

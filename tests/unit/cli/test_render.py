@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -148,11 +149,20 @@ def test_a_file_that_is_not_there(desk):
     assert "there is no file nosuch.sh" in result.stderr
 
 
+class Known(NamedTuple):
+    """A Slurm, and the ids of two held jobs there; the second is heterogeneous."""
+
+    url: str
+    token: str
+    job_id: int
+    het: int
+
+
 @pytest.fixture
-def slurm() -> Iterator[tuple[str, str, int]]:
-    """URL, token and the id of a held job of a Slurm that runs in a thread of its own."""
+def slurm() -> Iterator[Known]:
+    """One that runs in a thread of its own."""
     ready, end, loop = threading.Event(), asyncio.Event(), asyncio.new_event_loop()
-    found: list[tuple[str, str, int]] = []
+    found: list[Known] = []
 
     async def serve() -> None:
         async with await FakeSlurm.start() as fake:
@@ -161,7 +171,8 @@ def slurm() -> Iterator[tuple[str, str, int]]:
             async with httpx.AsyncClient(base_url=fake.rest_url, headers=headers) as client:
                 body = {"script": "#!/bin/sh\nsleep 9\n", "job": {**job, "partition": "all"}}
                 answer = (await client.post("/slurm/v0.0.42/job/submit", json=body)).json()
-            found.append((fake.rest_url, fake.token, answer["job_id"]))
+            het = fake.submit_het({"tasks": 1}, {"tasks": 2})
+            found.append(Known(fake.rest_url, fake.token, answer["job_id"], het))
             ready.set()
             await end.wait()
 
@@ -190,20 +201,29 @@ def at(desk, url, *, token) -> None:
 
 
 def test_a_job_that_slurm_knows(desk, slurm):
-    url, token, job_id = slurm
-    at(desk, url, token=token)
-    result = desk.render(target=str(job_id))
+    at(desk, slurm.url, token=slurm.token)
+    result = desk.render(target=str(slurm.job_id))
     assert result.exit_code == 0, result.output
     manifest = yaml.safe_load(result.stdout)
-    assert manifest["metadata"]["name"] == f"slurm-job-{job_id}"
+    assert manifest["metadata"]["name"] == f"slurm-job-{slurm.job_id}"
     assert "--ntasks=3" in result.stderr
     ((_, limits),) = pods(manifest)
     assert limits["cpu"] == "3"
 
 
+@pytest.mark.parametrize("component", [0, 1])
+def test_a_heterogeneous_job_is_shown_whole_by_the_id_of_any_component(desk, slurm, component):
+    at(desk, slurm.url, token=slurm.token)
+    result = desk.render(target=str(slurm.het + component))
+    assert result.exit_code == 0, result.output
+    manifest = yaml.safe_load(result.stdout)
+    assert manifest["metadata"]["name"] == f"slurm-job-{slurm.het}"
+    assert [limits["cpu"] for _, limits in pods(manifest)] == ["1", "2"]
+    assert f"job {slurm.het + 1}" in result.stderr
+
+
 def test_a_job_that_slurm_does_not_know_has_an_exit_code_of_its_own(desk, slurm):
-    url, token, _ = slurm
-    at(desk, url, token=token)
+    at(desk, slurm.url, token=slurm.token)
     result = desk.render(target="4711")
     assert result.exit_code == Exit.UNKNOWN_UNIT
     assert "knows no job 4711" in result.stderr
