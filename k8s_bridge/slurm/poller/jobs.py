@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.store import Table
@@ -196,12 +196,21 @@ class JobMirror:
         self._agreed = None
 
     async def _drop(self, listed: frozenset[int]) -> None:
-        """Remove rows that Slurm does not list, each only when slurmctld says that there is no such job."""
+        """Remove rows that Slurm does not list.
+
+        Each only when slurmctld says that there is no such job, but for those that were over and nothing of
+        which is left here: they are purged in time, by the hundred thousand, and nothing rests on them.
+        """
         rows = self._table.values()
         missing = [row for row in rows if row.job_id not in listed]
-        gone = [row for row in missing if not tasks.purged(row)]
-        for row in missing:
-            if tasks.purged(row):
-                self._forget(row.job_id)
+        wanted = set(self._interest()) if missing else set()
+        purged = {row.job_id for row in missing if tasks.purged(row) or _is_over(row, wanted)}
+        for job_id in purged:
+            self._forget(job_id)
+        gone = [row for row in missing if row.job_id not in purged]
         if self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone)):
             await self._read([row.job_id for row in gone[:VERIFY]])
+
+
+def _is_over(row: Job, wanted: Container[int]) -> bool:
+    return row.terminal and row.unit_id not in wanted

@@ -212,8 +212,9 @@ async def test_a_listing_takes_a_small_share_of_the_time() -> None:
     assert not world.mirror.resync_due
 
 
-async def test_a_job_is_gone_only_when_slurmctld_says_so() -> None:
-    world = World(job(1, COMPLETED), job(2, COMPLETED))
+@pytest.mark.parametrize(("states", "interest"), [(RUNNING, []), (COMPLETED, [1, 2])])
+async def test_a_job_is_gone_only_when_slurmctld_says_so(states: frozenset[str], interest: list[int]) -> None:
+    world = World(job(1, states), job(2, states), interest=interest)
     await world.cycle()
     world.slurm.hidden.add(1)
     world.slurm.purge(2)
@@ -243,12 +244,13 @@ async def test_an_answer_in_which_most_jobs_are_missing_is_doubted_first() -> No
 
 
 async def test_purged_jobs_that_were_over_are_nothing_strange() -> None:
+    """Those of which something is left here are asked about, so many in a cycle."""
     count = 2 * VERIFY
-    world = World(*(job(number, COMPLETED) for number in range(count)))
+    world = World(*(job(number, COMPLETED) for number in range(2 * count)), interest=range(count))
     await world.cycle()
-    world.slurm.purge(*range(count))
+    world.slurm.purge(*range(2 * count))
     await world.cycle()
-    assert (len(world.ids), world.doubted) == (count - VERIFY, [])
+    assert (len(world.ids), len(world.slurm.read), world.doubted) == (count - VERIFY, VERIFY, [])
     await world.cycle()
     assert world.ids == set()
 
