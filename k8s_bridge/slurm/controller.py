@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, get_args
+from typing import Protocol, TypeGuard, get_args
 
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.errors import Terminal
@@ -134,10 +134,16 @@ class SlurmController:
     def followed(self) -> set[int]:
         """Ids of jobs that the bridge works on right now: their records must be fresh.
 
-        Slots are not among them: the record of a large array is large.
+        Slots are not among them: the record of a large array is large. The array is while tasks of it wait:
+        that they were held shows nowhere else.
         """
         keys = {key for key in (*self.census.within(_FOLLOWED), *self._wrote) if isinstance(key, int)}
+        keys |= {key for key in self.census.within({State.RUNNING}) if self._is_waiting_array(key)}
         return keys | {one.job_id for key in keys for one in self._observer.components(key)}
+
+    def _is_waiting_array(self, key: Key) -> TypeGuard[int]:
+        own = self._tables.jobs.get(str(key)) if isinstance(key, int) else None
+        return own is not None and own.array_job_id == key and own.pending
 
     @property
     def pace(self) -> Pace:
@@ -145,7 +151,7 @@ class SlurmController:
         states = self.census.states()
         if self._wrote or not _FAST.isdisjoint(states):
             return Pace.MOVING
-        return Pace.RUNNING if states[State.RUNNING] else Pace.IDLE
+        return Pace.RUNNING if states[State.RUNNING] or states[State.TRESPASS] else Pace.IDLE
 
     def polled(self, *, started: float) -> None:
         """A poll that began at `started` (monotonic) has ended well.

@@ -43,6 +43,11 @@ class Facts:
         return self.unit.presence is Presence.GONE or job is None or job.terminal
 
     @lazy
+    def failed(self) -> bool:
+        """Over, and not well."""
+        return self.unit.job is not None and self.unit.job.failed
+
+    @lazy
     def active(self) -> bool:
         """The job has nodes."""
         return self.job.active
@@ -171,6 +176,12 @@ class Facts:
         return frozenset(text.split(",")) if text else frozenset()
 
     @lazy
+    def emptied(self) -> bool:
+        """A node that it was released onto has no record any more: the slurmd of its live pod is silent."""
+        there = {n.name for n in self.unit.nodes}
+        return not (self.released_nodes & self.live) <= there
+
+    @lazy
     def requeues(self) -> int:
         """How often the job was sent back; by Slurm's own count where no JobSet is left to tell."""
         job = self.unit.job
@@ -186,6 +197,12 @@ class Facts:
     def ours_by_text(self) -> bool:
         """admin_comment carries our mark: the hold on the job is (or was) ours. Its owner cannot write it."""
         return self.job.admin_comment.startswith(TEXT_PREFIX)
+
+    @lazy
+    def outdated(self) -> bool:
+        """The JobSet is not (any more) what one would be made as now."""
+        have, now = self.annotations.get(naming.SHAPE, self.unit.shape), self.unit.shape
+        return naming.RETAIN_UNTIL in self.annotations or (bool(now) and have != now)
 
     @lazy
     def withdrawn(self) -> bool:

@@ -25,6 +25,7 @@ TERMINAL = frozenset(
         "OUT_OF_MEMORY",
     }
 )
+_FAILED = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "TIMEOUT"})
 _NOT_OVER = frozenset({"COMPLETING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "PENDING"})
 _ACTIVE = frozenset(
     {"RUNNING", "SUSPENDED", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING", COMPLETING}
@@ -149,6 +150,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def terminal(self) -> bool:
         """Over for good: a final state without a flag that says it will run again or is not cleaned up."""
         return not self.states.isdisjoint(TERMINAL) and self.states.isdisjoint(_NOT_OVER)
+
+    @property
+    def failed(self) -> bool:
+        """Over for good, and neither well nor because somebody wanted it to be."""
+        return self.terminal and not self.states.isdisjoint(_FAILED)
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -18,7 +18,7 @@ from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.policy import NO_TROUBLE, Policies, Route, Trouble
 from k8s_bridge.slurm.preflight import class_trouble, queue_trouble, topology_trouble
-from k8s_bridge.slurm.tables import COMPONENTS, MEMBERS, OWNER, UNIT, Tables
+from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.turns import Turns
 from k8s_bridge.slurm.unit import (
     Array,
@@ -89,6 +89,7 @@ class Observer:
         return Array(
             records=self._tables.jobs.by(MEMBERS, str(whole.job_id)),
             slots=tuple(self._slot(slot, whole) for slot in slots),
+            failed=any(True for _ in self._tables.jobs.each(FAILED, str(whole.job_id))),
         )
 
     def _slot(self, key: Slot, whole: Unit) -> Unit:
@@ -97,6 +98,7 @@ class Observer:
             presence=whole.presence,
             job=whole.job,
             partition=whole.partition,
+            wanted_priority=whole.wanted_priority,
             deletion=whole.deletion,
             seen=self.seen.get(key),
         )

@@ -109,7 +109,7 @@ def pending_lost(facts: Facts) -> bool:
     """Released and waiting, but nodes that it was released onto are gone; or taken back and not noted yet."""
     if not facts.free:
         return bool(facts.released_on) and facts.job.held
-    return facts.unit.jobset is None or not facts.released_nodes <= facts.live
+    return facts.unit.jobset is None or facts.emptied or not facts.released_nodes <= facts.live
 
 
 def withheld(facts: Facts) -> bool:
@@ -155,10 +155,11 @@ def denied(facts: Facts) -> bool:
 
 
 def resized(facts: Facts) -> bool:
-    """What the job needs, or where and how it is to be asked for, changed after the JobSet was made."""
-    unit = facts.unit
-    shape = facts.annotations.get(naming.SHAPE, unit.shape)
-    return bool(unit.shape) and shape != unit.shape
+    """What the job needs, or where and how it is to be asked for, changed after the JobSet was made.
+
+    Or the JobSet was kept of a failed job, which is to run again.
+    """
+    return facts.outdated
 
 
 def capacity_failed(facts: Facts) -> bool:

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 UNIT, SLOTS, MEMBERS, OWNER, UID = "unit", "slots", "members", "owner", "uid"
 """Indexes: by the text of a unit's key; by the id of the array that a slot or a record belongs to."""
+FAILED = "failed"
+"""Index of jobs: tasks that have failed, by the id of their array."""
 COMPONENTS = "components"
 """Index of jobs by the id of the heterogeneous job that a record is part of."""
 SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
@@ -112,6 +114,7 @@ def make_tables(*, mixing: str) -> Tables:
             lambda job: str(job.job_id),
             indexes={
                 MEMBERS: _array_of,
+                FAILED: lambda job: (str(job.array_job_id),) if job.array_job_id and job.failed else (),
                 COMPONENTS: lambda job: () if job.het_job_id is None else (str(job.het_job_id),),
                 SUCCESSOR: lambda job: map(str, predecessors(job.dependency)) if job.pending else (),
                 NAMESAKE: lambda job: () if job.terminal else (namesake(job),),

@@ -135,6 +135,8 @@ class Array:
 
     records: tuple[Job, ...] = ()
     slots: tuple[Unit, ...] = ()
+    failed: bool = False
+    """Some task has failed that Slurm still knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

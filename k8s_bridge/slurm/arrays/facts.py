@@ -20,6 +20,8 @@ BAD_CONSTRAINTS = "BadConstraints"
 """Slurm itself holds what waits for a feature that no node has at the moment."""
 RELAUNCH = 2.0
 """Seconds from a requeue until its nodes take the task again: slurmd refuses credentials of that second."""
+A_MOMENT = 2.0
+"""Seconds by which the sight of a node may lag behind that of the task on it."""
 AHEAD = 4
 """Slots of one array that may wait for quota at a time however few have it."""
 
@@ -31,6 +33,11 @@ class SlotFacts(Facts):
     def over(self) -> bool:
         """Nothing of the array is left to run."""
         return self.unit.whole is None or ArrayFacts(self.unit.whole, self.now).over
+
+    @lazy
+    def failed(self) -> bool:
+        """A task of the array has."""
+        return self.unit.whole is not None and ArrayFacts(self.unit.whole, self.now).array.failed
 
     @lazy
     def admitted(self) -> bool:
@@ -54,6 +61,13 @@ class SlotFacts(Facts):
         """All of its nodes are registered, on live pods, and no other: it runs a task or could."""
         there = [n for n in self.unit.nodes if n.name in self.live and (n.usable or n.busy)]
         return self.admitted and 0 < self.wanted == len(there) == len(self.unit.nodes)
+
+    @lazy
+    def may_run_one(self) -> bool:
+        """A task runs on it, or could by now."""
+        seen = self.unit.seen
+        idle = seen is not None and seen.state is State.READY and self.now - seen.since >= A_MOMENT
+        return bool(self.busy) or (bool(self.unit.nodes) and not idle)
 
     @lazy
     def unwanted(self) -> str:
@@ -119,6 +133,12 @@ class ArrayFacts(Facts):
         """How many tasks have nodes."""
         away = {PENDING, COMPLETING}
         return sum(1 for r in self.array.records if r.active and r.states.isdisjoint(away))
+
+    @lazy
+    def astray(self) -> int:
+        """How many tasks must run elsewhere, as there are fewer slots on which one may."""
+        slots = (SlotFacts(slot, self.now) for slot in self.array.slots)
+        return max(0, self.running - sum(1 for slot in slots if slot.may_run_one))
 
     @lazy
     def startable(self) -> tuple[Job, ...]:
@@ -219,7 +239,7 @@ class ArrayFacts(Facts):
 
     def _outdated(self, slot: SlotFacts) -> bool:
         have, now = slot.annotations.get(naming.SHAPE, ""), self.unit.shape
-        return bool(now) and have != now
+        return naming.RETAIN_UNTIL in slot.annotations or (bool(now) and have != now)
 
     def _spare(self) -> list[int]:
         """Waiting slots go first, then those whose nodes come up; of equal ones the last."""

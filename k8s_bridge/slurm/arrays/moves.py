@@ -18,6 +18,7 @@ from k8s_bridge.slurm.effects import (
     TakeHold,
 )
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.moves.capacity import TRESPASS_GRACE
 from k8s_bridge.slurm.moves.capacity import await_quota as slot_awaits_quota
 from k8s_bridge.slurm.moves.common import (
     ABSENCE_GRACE,
@@ -31,7 +32,7 @@ from k8s_bridge.slurm.moves.common import (
     time_left,
     verdict,
 )
-from k8s_bridge.slurm.moves.over import give_back
+from k8s_bridge.slurm.moves.over import drain, give_back
 from k8s_bridge.slurm.pods import losses
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
@@ -40,6 +41,11 @@ from k8s_bridge.slurm.unit import State
 def await_slots(facts: ArrayFacts, now: float) -> Verdict:
     """All tasks are over: the slots give themselves back."""
     return verdict(after=LOOK_AGAIN)
+
+
+def rest(facts: ArrayFacts, now: float) -> Verdict:
+    """Slots are kept for people to look at, each until the time on it."""
+    return verdict()
 
 
 def hold_tasks(facts: ArrayFacts, now: float) -> Verdict:
@@ -61,6 +67,18 @@ def free_tasks(facts: ArrayFacts, now: float) -> Verdict:
 def serve(facts: ArrayFacts, now: float) -> Verdict:
     """Slurm runs one task after the other on the slots that serve; more slots are asked for if they help."""
     return verdict(*_grow(facts, now), text=_tally(facts), after=_pause(facts, now))
+
+
+def report_astray(facts: ArrayFacts, now: float) -> Verdict:
+    """Say so, once it has lasted a moment, and serve the others: what runs is not cut short."""
+    served = serve(facts, now)
+    if not lasted(facts, State.TRESPASS, TRESPASS_GRACE, now):
+        return verdict(*served.effects, after=TRESPASS_GRACE)
+    text = (
+        f"{facts.astray} task(s) run on nodes that Kueue did not admit for them: they were released past it,"
+        " and their partition has other nodes"
+    )
+    return verdict(*served.effects, reason="Trespass", text=text, after=served.after)
 
 
 def ask_slot(facts: ArrayFacts, now: float) -> Verdict:
@@ -113,7 +131,7 @@ def clear_lost(facts: SlotFacts, now: float) -> Verdict:
 
 def let_finish(facts: SlotFacts, now: float) -> Verdict:
     """Nothing new starts on it; when it is idle it goes."""
-    back = give_back(facts, now)
+    back = drain(facts, now) if facts.over else give_back(facts, now)
     return verdict(*back.effects, text=facts.unwanted, after=back.after)
 
 

@@ -13,6 +13,11 @@ def array_done(facts: ArrayFacts) -> bool:
     return facts.over and not facts.array.slots
 
 
+def array_retained(facts: ArrayFacts) -> bool:
+    """Over; the slots that are left are kept for a while and hold nothing any more."""
+    return facts.over and all(is_.retained(SlotFacts(slot, facts.now)) for slot in facts.array.slots)
+
+
 def array_foreign(facts: ArrayFacts) -> bool:
     """Not in a managed partition, or never held for us."""
     if facts.unit.partition is None:
@@ -30,6 +35,11 @@ def array_escaped(facts: ArrayFacts) -> bool:
 def to_free(facts: ArrayFacts) -> bool:
     """A slot serves, and tasks wait that are not free to run there; or tasks were requeued too often."""
     return bool(facts.to_free or facts.worn_out)
+
+
+def array_astray(facts: ArrayFacts) -> bool:
+    """More tasks run than there are slots for: some were released past Kueue, and started elsewhere."""
+    return facts.astray > 0
 
 
 def array_runs(facts: ArrayFacts) -> bool:

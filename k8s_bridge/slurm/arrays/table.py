@@ -14,11 +14,13 @@ ARRAY: Table = (
     # it is over, or not for us
     Row(State.DONE, is_.array_done, moves.nothing),
     Row(State.GUARDED, job.guarded, moves.report_guard),
+    Row(State.RETAINED, is_.array_retained, do.rest),
     Row(State.DRAINING, job.over, do.await_slots),
     Row(State.FOREIGN, is_.array_foreign, moves.let_go),
     # its tasks wait, or run on slots
     Row(State.HELD, is_.array_escaped, do.hold_tasks),
     Row(State.READY, is_.to_free, do.free_tasks),
+    Row(State.TRESPASS, is_.array_astray, do.report_astray),
     Row(State.RUNNING, is_.array_runs, do.serve),
     Row(State.HELD_BY_OTHER, is_.array_held_by_other, do.respect_hold),
     Row(State.RELEASED, is_.array_released, do.serve),
@@ -42,6 +44,7 @@ SLOT: Table = (
     Row(State.EVICTED, is_.slot_evicted, do.clear_evicted),
     Row(State.LOST, is_.slot_lost, do.clear_lost),
     # there is no use for it
+    Row(State.RETAINED, job.retained, moves.keep),
     Row(State.DRAINING, is_.unwanted, do.let_finish),
     Row(State.FAILED, is_.ended, moves.ask_anew),
     # it waits for quota, comes up, serves

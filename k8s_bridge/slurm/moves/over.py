@@ -50,11 +50,8 @@ def give_back(facts: Facts, now: float) -> Verdict:
 
 def drain(facts: Facts, now: float) -> Verdict:
     """The job is over: give everything back; keep a failed job's JobSet, without quota, if asked to."""
-    job, retention = facts.unit.job, policy_of(facts).retention
-    failed = job is not None and bool(
-        job.states & {"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "TIMEOUT"}
-    )
-    if not (failed and retention and facts.unit.jobset):
+    retention = policy_of(facts).retention
+    if not (facts.failed and retention and facts.unit.jobset):
         return give_back(facts, now)
     names = tuple(n.name for n in facts.unit.nodes)
     retain = annotate(facts, {naming.RETAIN_UNTIL: f"{now + retention:.0f}"})
@@ -77,9 +74,15 @@ def let_go(facts: Facts, now: float) -> Verdict:
 
 
 def _let_go_text(facts: Facts) -> tuple[Effect, ...]:
-    """A job that we hold and that has just left our partitions: nobody but an admin can release it now."""
+    """A job of ours that left our partitions, where only an admin can release it, or that got past Kueue."""
     job = facts.unit.job
-    if job is None or not (job.pending and job.held and facts.ours_by_text):
+    if job is None or not facts.ours_by_text:
         return ()
-    text = say("NotManaged", f"partition {job.partition} is not managed by Kueue any more; release the job")
+    if facts.elsewhere:
+        text = say("Trespass", f"it was released past Kueue, which did not admit it, and runs on {job.nodes}")
+    elif job.pending and job.held:
+        gone = f"partition {job.partition} is not managed by Kueue any more; release the job"
+        text = say("NotManaged", gone)
+    else:
+        return ()
     return (SetText(job_id=job.job_id, text=text),) if text != job.admin_comment else ()

@@ -12,6 +12,7 @@ from k8s_bridge.slurm.moves.common import (
     WITHHELD_GRACE,
     Verdict,
     delete_ghosts,
+    delete_jobset,
     eviction,
     forget_release,
     job_of,
@@ -28,8 +29,8 @@ from k8s_bridge.slurm.unit import State
 def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
     hold = _rehold(facts, now, _why_taken(facts))
-    forget = forget_release(facts, requeues=facts.requeues + 1)
-    return verdict(hold, *delete_ghosts(facts), *forget, reason="Requeued", after=LOOK_AGAIN)
+    over = delete_jobset(facts) if facts.emptied else forget_release(facts, requeues=facts.requeues + 1)
+    return verdict(hold, *delete_ghosts(facts), *over, reason="Requeued", after=LOOK_AGAIN)
 
 
 def _why_taken(facts: Facts) -> str:

@@ -9,12 +9,14 @@ import pytest
 import yaml
 
 from api.load import parse_workloadmixing
+from api.v1alpha1 import WorkloadMixing
 from api.views import Condition, JobSet, ObjectMeta, OwnerReference, Workload, WorkloadStatus
 from k8s_bridge.core import naming
+from k8s_bridge.core.effects import Patch
 from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.slurm.controller import SlurmController
-from k8s_bridge.slurm.effects import CreateJobSet, NodesDelete, TakeHold
+from k8s_bridge.slurm.effects import Acknowledge, CreateJobSet, NodesDelete, TakeHold
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.observe import Observer
@@ -22,7 +24,7 @@ from k8s_bridge.slurm.pace import Pace
 from k8s_bridge.slurm.policy import Policies
 from k8s_bridge.slurm.stages import Stages
 from k8s_bridge.slurm.tables import make_tables
-from k8s_bridge.slurm.unit import State
+from k8s_bridge.slurm.unit import Slot, State
 
 MIXING = parse_workloadmixing(
     yaml.safe_load(Path("tests/fixtures/workloadmixing/prototype-minimal.yaml").read_text())
@@ -35,14 +37,14 @@ LAYOUT = Layout(groups=(Group(count=1, tasks=1, shape=Shape(cpus=1, memory=100))
 class Bridge:
     """A controller with everything around it that a test may look at or turn."""
 
-    def __init__(self, *, limit: int = 10) -> None:
+    def __init__(self, *, limit: int = 10, mixing: WorkloadMixing = MIXING) -> None:
         self.time = 100.0
         self.done: list[object] = []
         self.fails: Exception | None = None
         self.again: list[int] = []
         self.stages: list[tuple[str, float]] = []
         self.tables = make_tables(mixing=MINE)
-        policies = Policies(MIXING)
+        policies = Policies(mixing)
         self.observer = Observer(self.tables, policies=policies, planner=lambda job, route: (LAYOUT, "s"))
         for queue in policies.limits():
             self.observer.turns.limit(queue, limit)
@@ -78,15 +80,17 @@ class Bridge:
         self.tables.jobs.upsert(job)
         return job
 
-    def jobset(self, job_id: int = 1, uid: str = "u") -> None:
+    def jobset(self, job_id: int = 1, uid: str = "u", *, slot: int | None = None) -> None:
+        number = {} if slot is None else {naming.SLURM_ARRAY_SLOT: str(slot)}
         self.tables.jobsets.upsert(
             JobSet(
                 metadata=ObjectMeta(
-                    name=naming.jobset_name(job_id),
+                    name=naming.jobset_name(job_id, slot=slot),
                     namespace=MIXING.metadata.namespace,
                     uid=uid,
                     resource_version="1",
-                    labels={naming.SLURM_JOB_ID: str(job_id)},
+                    labels={naming.SLURM_JOB_ID: str(job_id), **number},
+                    annotations={naming.SHAPE: "s"},
                 )
             )
         )
@@ -334,3 +338,32 @@ def test_a_start_counts_when_it_is_first_seen():
     bridge.time = 160.0
     assert bridge.state() == State.RUNNING
     assert bridge.controller.last_start == 100.0
+
+
+def test_a_running_array_is_followed_while_tasks_of_it_wait():
+    """That somebody held them shows in the array's own record only."""
+    bridge = Bridge()
+    own = {"array_job_id": 1, "held": False, "features": "nodes-for-1", "admin_comment": "k8s-bridge: x"}
+    bridge.job(1, array_task_string="1-9", array_size=9, **own)
+    bridge.job(2, array_task_id=0, states=frozenset({"RUNNING"}), **own)
+    slot = (naming.slot_feature(1, 0), MINE)
+    bridge.tables.nodes.upsert(Node(name="n", features=slot, states=frozenset({"ALLOCATED"})))
+    assert bridge.state() == State.RUNNING
+    assert bridge.controller.followed() == {1}
+    bridge.job(2, array_task_id=0, states=frozenset({"COMPLETED"}), **own)
+    bridge.job(1, array_task_id=9, states=frozenset({"RUNNING"}), **own)
+    assert bridge.state() == State.RUNNING
+    assert bridge.controller.followed() == set()
+
+
+def test_the_priority_that_an_array_asks_for_is_that_of_its_slots():
+    spec = MIXING.spec.model_copy(update={"enable_priority_sync": True})
+    bridge = Bridge(mixing=MIXING.model_copy(update={"spec": spec}))
+    bridge.job(array_job_id=1, array_task_string="0-9", array_size=10, comment="wm:prio=500")
+    bridge.jobset(slot=0)
+    bridge.admitted(since=90)
+    decision = bridge.controller.decide(Slot(1, 0), bridge.time)
+    assert decision
+    patched = [effect.patch for effect in decision.effects if isinstance(effect, Patch)]
+    assert {"spec": {"priority": 500}} in patched
+    assert Acknowledge(job_id=1, comment="wm:prio=500 wm:prio-applied=500") in decision.effects

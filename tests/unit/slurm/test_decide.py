@@ -27,6 +27,7 @@ from k8s_bridge.slurm.effects import (
     TakeHold,
 )
 from k8s_bridge.slurm.eligibility import Availability, Surroundings
+from k8s_bridge.slurm.facts import TEXT_PREFIX
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State
 
@@ -344,6 +345,21 @@ def test_licenses_that_run_out_do_not_cost_a_place_in_the_queue():
     assert verdict(world, surroundings=none_free)[0] is State.INELIGIBLE
 
 
+def test_a_job_requeued_after_its_nodes_were_given_back_gets_new_ones():
+    """scontrol requeue of a job that is over; its pods live, and never register again."""
+    world = running()
+    world.job_ends()
+    _, decision = verdict(world)
+    assert names(decision)[:2] == ["NodesDelete", "Delete"]
+    world.carry_out(decision.effects[0])
+    change(world, states=frozenset({"PENDING"}), nodes="", restart_count=1)
+    world.nodes_register()
+    assert one_pass(world) == (State.LOST, ["Rehold", "Delete"])
+    assert (world.job.held, world.jobset) == (True, None)
+    world.pods_vanish()
+    assert one_pass(world) == (State.HELD, ["CreateJobSet"])
+
+
 def test_a_job_that_slurm_withholds_gives_its_quota_back_and_is_not_counted_as_requeued():
     world = change(released(), reason="AssocGrpCpuLimit")
     state, decision = verdict(world)
@@ -538,6 +554,33 @@ def test_a_failed_jobs_jobset_is_kept_without_quota_for_as_long_as_was_asked():
     state, decision = verdict(world, partition=keep)
     assert (state, decision.after) == (State.RETAINED, 3600.0)
     assert names(verdict(world, partition=keep, now=NOW + 3601)[1]) == ["Delete"]
+
+
+def test_a_failed_job_that_is_to_run_again_does_not_wait_for_the_capacity_that_was_kept():
+    world = running()
+    world.job_ends()
+    world = change(world, states=frozenset({"FAILED"}))
+    keep = replace(PARTITION, retention=3600.0)
+    for effect in verdict(world, partition=keep)[1].effects:
+        world.carry_out(effect)
+    world.kueue_finishes_eviction()
+    assert verdict(world, partition=keep)[0] is State.RETAINED
+    change(world, states=frozenset({"PENDING"}), nodes="", restart_count=1)
+    assert one_pass(world)[0] is State.EVICTED
+    assert one_pass(world) == (State.RESIZED, ["Delete"])
+    assert one_pass(world) == (State.HELD, ["CreateJobSet"])
+
+
+def test_a_job_that_got_past_kueue_says_so_and_runs_on():
+    world = admitted()
+    change(
+        world, held=False, states=frozenset({"RUNNING"}), nodes="static-1", admin_comment=f"{TEXT_PREFIX}x"
+    )
+    state, decision = verdict(world)
+    assert state is State.FOREIGN
+    (said,) = (effect for effect in decision.effects if isinstance(effect, SetText))
+    assert "runs on static-1" in said.text
+    assert not {"Cancel", "NodesDown"} & set(names(decision))
 
 
 def test_a_foreign_job_on_our_node_is_reported_and_the_node_drained():

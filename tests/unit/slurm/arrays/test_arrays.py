@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from support.array_state import ARRAY, PARTITION, PENDING
+from support.array_state import ARRAY, PARTITION, PENDING, RUNNING
 from support.array_world import ArrayWorld
 
 from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
+from k8s_bridge.core.decision import Decision
+from k8s_bridge.core.effects import Delete
 from k8s_bridge.slurm.arrays.facts import AHEAD, RELAUNCH, ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.decide import decide
@@ -18,13 +20,15 @@ from k8s_bridge.slurm.effects import (
     AllowRequeue,
     Cancel,
     CreateJobSet,
+    Effect,
     NodesDown,
     PinAndRelease,
     Repin,
+    SetText,
     TakeHold,
 )
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.unit import Denial, Seen, Slot, State
+from k8s_bridge.slurm.unit import Denial, Seen, Slot, State, Unit
 
 NOW = 1000.0
 
@@ -252,3 +256,48 @@ def test_a_requeued_task_speaks_for_the_array_under_its_id_and_identity():
     task = Job(job_id=9, array_job_id=7, states=PENDING, submit_time=5, restart_count=1, tasks=3)
     spoken = speaker(own, [task])
     assert (spoken.job_id, spoken.submit_time, spoken.restart_count, spoken.tasks) == (7, 1, 0, 3)
+
+
+def test_slots_that_are_left_of_an_array_with_a_failed_task_are_kept_without_quota():
+    world = served(count=2)
+    keep = replace(PARTITION, retention=3600.0)
+
+    def array() -> Unit:
+        whole = world.array_unit()
+        assert whole.array
+        slots = tuple(replace(slot, partition=keep) for slot in whole.array.slots)
+        return replace(whole, partition=keep, array=replace(whole.array, slots=slots, failed=True))
+
+    def slot(number: int) -> Decision[Effect]:
+        whole = array()
+        assert whole.array
+        return decide(replace(whole.array.slots[number], whole=whole), now=NOW)
+
+    while world.rows() != [row for row in world.rows() if row.terminal]:
+        world.task_ends(0)
+    for number in (0, 1):
+        for effect in slot(number).effects:
+            world.carry_out(Slot(ARRAY, number), effect)
+    world.kueue_finishes_evictions()
+    assert [(slot(n).state, slot(n).after, world.slots[n].admitted) for n in (0, 1)] == [
+        (State.RETAINED, 3600.0, False)
+    ] * 2
+    assert (decide(array(), now=NOW).state, decide(array(), now=NOW).after) == (State.RETAINED, None)
+    assert [
+        type(effect) for effect in decide(replace(slot_of(array()), whole=array()), now=NOW + 3600).effects
+    ] == [Delete]
+
+
+def slot_of(whole: Unit) -> Unit:
+    assert whole.array
+    return whole.array.slots[0]
+
+
+def test_tasks_that_run_where_nothing_was_admitted_for_them_are_told_of():
+    world = served(count=6, quota=2)
+    assert decide(world.array_unit(), now=NOW).state == State.RUNNING
+    world.records[900] = msgspec.structs.replace(world.own, job_id=900, states=RUNNING, array_task_id=5)
+    assert decide(world.array_unit(), now=NOW).state == State.TRESPASS
+    seen = Seen(state=State.TRESPASS, since=NOW - 2)
+    (said,) = effects(world, SetText, seen=seen)
+    assert "1 task(s) run on nodes that Kueue did not admit" in said.text
