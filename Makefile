@@ -7,7 +7,7 @@ RUN := .venv/bin/
 AGAIN := $(RUN)pytest --last-failed --last-failed-no-failures=none
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
 
-.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench docs packages
+.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench docs packages test-packages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -22,10 +22,13 @@ help: ## this list
 packages: # real Slurm daemons for demo and tests, where apt can be used
 	@./scripts/apt-packages
 
+test-packages: # and what tests of monitoring and of the status page need
+	@./scripts/apt-packages prometheus chromium
+
 demo: .venv/.ready packages ## the main job at work before your eyes, with invariants checked
 	$(RUN)k8s-bridge demo
 
-test: .venv/.ready packages ## every tier that needs no real Kubernetes
+test: .venv/.ready test-packages ## every tier that needs no real Kubernetes
 	$(RUN)pytest -n 4 --dist worksteal || $(AGAIN)
 
 test-fast: .venv/.ready ## without real daemons and without slow tests
@@ -60,7 +63,7 @@ fmt: .venv/.ready ## format and apply safe fixes
 bench: .venv/.ready ## scenarios with committed budgets; fails when one is missed
 	$(RUN)python -m bench
 
-docs: .venv/.ready ## CRD, JSON schema and reference tables from the models
+docs: .venv/.ready ## CRD, JSON schema, alerts, dashboards and reference tables from code
 	$(RUN)python -m api.generate
 	$(RUN)python charts/generate.py
 	PYTHONPATH=tests $(RUN)python docs/generate.py

@@ -1,4 +1,4 @@
-"""Writes what the chart takes from the models: its CRD and the schema of its values."""
+"""Writes what the chart takes from code: its CRD, the schema of its values, alerts and dashboards."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import yaml
 from api.crd import crd_yaml
 from api.schema import json_form
 from api.v1alpha1 import WorkloadMixingSpec
+from monitoring import alerts
 
 _HERE = Path(__file__).parent
 CHART = _HERE / "k8s-bridge"
@@ -22,6 +23,7 @@ def outputs() -> dict[Path, str]:
     return {
         CHART / "crds/workloadmixings.yaml": crd_yaml(),
         CHART / "values.schema.json": json.dumps(_schema(), indent=1) + "\n",
+        CHART / "files/alerts.yaml": yaml.safe_dump(alerts.rules(), sort_keys=False, width=110),
     }
 
 

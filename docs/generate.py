@@ -24,6 +24,7 @@ from k8s_bridge.slurm.row import Row, Table
 from k8s_bridge.slurm.script import Fate, Identity, effects, read
 from k8s_bridge.slurm.script.option import NO_EFFECT, Spelled
 from k8s_bridge.slurm.script.table import OPTIONS
+from monitoring.alerts import ALERTS, Alert
 
 DOCS = Path(__file__).parent
 _OUTCOMES = {Fate.COUNTS: "handled", Fate.IGNORED: "ignored", Fate.REFUSED: "refused"}
@@ -63,6 +64,11 @@ def stages() -> str:
     return _table(("stage", "from what to what"), ((s.value, m[1]) for s, m in told.items() if m))
 
 
+def alerts() -> str:
+    """Every alert."""
+    return _table(("alert", "severity", "what it tells"), map(_alert, ALERTS))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
@@ -71,6 +77,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "scontrol": scontrol,
     "options": options,
     "metrics": metrics,
+    "alerts": alerts,
     "stages": stages,
 }
 
@@ -98,6 +105,12 @@ def _metric(family: Family) -> tuple[str, ...]:
     labels = ", ".join(f"`{label}`" for label in family.labels)
     suffix = "_total" if family.kind is Kind.COUNTER else ""
     return f"`{family.full_name}{suffix}`", family.kind.value, labels, family.text
+
+
+def _alert(alert: Alert) -> tuple[str, ...]:
+    words = {"value": "N", "workloadmixing": "`NAMESPACE/NAME`", "type": "`TYPE`"}
+    said = re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", lambda match: words[match[1]], alert.summary)
+    return f"[{alert.name}](#{alert.anchor})", alert.severity.value, said
 
 
 def _option(name: str) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Alerts and dashboards as code. `python -m monitoring` writes what the chart and Prometheus read."""

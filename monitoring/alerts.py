@@ -1,0 +1,167 @@
+"""When somebody is to be told, as data. Each alert has a section of the same name in docs/runbooks.md.
+
+Durations are chosen so that a start, a change of leader and an upgrade are silent, and an outage stays told:
+what an alert rests on must not go away with a restart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from monitoring.promql import BRIDGE, by_bridge, leading, metric
+
+RUNBOOKS = "docs/runbooks.md"
+"""Where runbooks are; the chart puts another place there if it is told one."""
+
+
+class Severity(StrEnum):
+    """Who is told."""
+
+    CRITICAL = "critical"
+    """Wakes somebody: no job is served, or something irreversible is near."""
+    WARNING = "warning"
+    """Is looked at in working hours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One alert. `lasting` is how long the expression must hold, `keeps` how long it is told after that."""
+
+    name: str
+    expression: str
+    severity: Severity
+    summary: str
+    detail: str
+    lasting: str = "0s"
+    keeps: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """Where its runbook begins."""
+        return self.name.lower()
+
+
+_WHO = "{{ $labels.workloadmixing }}"
+_AGE = f"time() - {metric('last_successful_tick_timestamp_seconds')} > 180"
+_FAILED = metric("effects_total", result="~retry|terminal|bug")
+_FAILURES = by_bridge("sum", f"rate({_FAILED}[10m])")
+_EFFECTS = by_bridge("sum", f"rate({metric('effects_total')}[10m])")
+_REQUEUES = by_bridge("sum", f"increase({metric('requeues_total')}[30m])")
+_STARTS = by_bridge("sum", f"increase({metric('verdicts_total', state='Running')}[30m])")
+_CHECKED = metric("condition", type="~QueuesValid|PriorityClassesValid|TopologyValid|TemplateValid")
+
+ALERTS = (
+    Alert(
+        name="K8sBridgeAbsent",
+        expression=f"absent({metric('leader')})",
+        lasting="5m",
+        severity=Severity.CRITICAL,
+        summary="No instance of k8s-bridge answers.",
+        detail="Prometheus has had no instance to scrape for 5 minutes. Running jobs go on; none is started.",
+    ),
+    Alert(
+        name="K8sBridgeNotLeading",
+        expression=f"max by (job, namespace) ({metric('leader')}) == 0",
+        lasting="2m",
+        severity=Severity.CRITICAL,
+        summary="No instance of k8s-bridge holds the lease.",
+        detail="Instances are up and none of them leads: nothing is decided, no job is started.",
+    ),
+    Alert(
+        name="K8sBridgeSlurmAnswerOld",
+        expression=by_bridge("max", leading(f"({_AGE} and {metric('synced')} == 0)")),
+        lasting="2m",
+        keeps="5m",
+        severity=Severity.CRITICAL,
+        summary=f"Slurm does not answer the bridge {_WHO}.",
+        detail="The last good answer of slurmrestd is too old to decide on. Running jobs go on; nothing is "
+        "released, evicted or cleaned up.",
+    ),
+    Alert(
+        name="K8sBridgeTokenExpires",
+        expression=f"{by_bridge('min', metric('token_expiry_timestamp_seconds'))} - time() < 3600",
+        lasting="5m",
+        severity=Severity.WARNING,
+        summary=f"The Slurm token of {_WHO} expires within the hour.",
+        detail="{{ $value | humanizeDuration }} are left. When it has expired slurmrestd refuses everything.",
+    ),
+    Alert(
+        name="K8sBridgeProvisioningStuck",
+        expression=by_bridge("max", leading(metric("oldest_unit_age_seconds", state="Admitted"))) + " > 600",
+        keeps="20m",
+        severity=Severity.WARNING,
+        summary=f"A job of {_WHO} has quota and no nodes.",
+        detail="For {{ $value | humanizeDuration }} pods of an admitted job have not registered with Slurm: "
+        "they cannot be scheduled, pull no image, or do not reach slurmctld. Quota is held meanwhile.",
+    ),
+    Alert(
+        name="K8sBridgeGhostNodes",
+        expression=by_bridge("max", leading(metric("ghost_nodes"))) + " > 0",
+        lasting="15m",
+        severity=Severity.WARNING,
+        summary=f"Slurm keeps {{{{ $value }}}} node(s) of {_WHO} whose pods are gone.",
+        detail="The bridge deletes such records within seconds; for 15 minutes it could not.",
+    ),
+    Alert(
+        name="K8sBridgeDeletionsRefused",
+        expression=by_bridge("max", leading(metric("deletions_refused"))) + " == 1",
+        severity=Severity.CRITICAL,
+        summary=f"Slurm has suddenly forgotten most jobs of {_WHO}; nothing is deleted.",
+        detail="More than half of the jobs with a JobSet are unknown to slurmctld at once. In 10 minutes the "
+        "bridge believes it and gives their capacity back: their pods end.",
+    ),
+    Alert(
+        name="K8sBridgeMisconfigured",
+        expression=by_bridge("min", leading(_CHECKED), "type") + " == 0",
+        lasting="5m",
+        severity=Severity.WARNING,
+        summary=f"{{{{ $labels.type }}}} is False on WorkloadMixing {_WHO}.",
+        detail="A LocalQueue, ClusterQueue, WorkloadPriorityClass or Topology that jobs are sent to is "
+        "missing or stopped, or a pod template does not render. Jobs of the partitions concerned wait.",
+    ),
+    Alert(
+        name="K8sBridgeErrors",
+        expression=f"{_FAILURES} / {_EFFECTS} > 0.2 and {_FAILURES} * 600 > 10",
+        lasting="10m",
+        severity=Severity.WARNING,
+        summary=f"{{{{ $value | humanizePercentage }}}} of what the bridge {_WHO} does fails.",
+        detail="Effects on Slurm or Kubernetes end with an error. What failed is tried again; jobs are slow "
+        "or stuck.",
+    ),
+    Alert(
+        name="K8sBridgeWedged",
+        expression=by_bridge("max", f"max_over_time({metric('wedged')}[10m])") + " == 1",
+        severity=Severity.CRITICAL,
+        summary=f"The loop of the bridge {_WHO} hung within the last 10 minutes.",
+        detail="/healthz failed, so kubelet restarts the container; the other instance takes over.",
+    ),
+    Alert(
+        name="K8sBridgeRequeueStorm",
+        expression=f"{_REQUEUES} > 10 unless on ({BRIDGE}) ({_STARTS} * 0.5 >= {_REQUEUES})",
+        severity=Severity.WARNING,
+        summary=f"Jobs of {_WHO} lose their nodes as fast as they get them.",
+        detail="{{ $value | humanize }} requeues in 30 minutes, more than half as many as there were starts.",
+    ),
+)
+
+
+def rules() -> dict[str, Any]:
+    """The rule file of Prometheus, and the spec of a PrometheusRule."""
+    return {"groups": [{"name": "k8s-bridge", "rules": [_rule(alert) for alert in ALERTS]}]}
+
+
+def _rule(alert: Alert) -> dict[str, Any]:
+    times = {"for": alert.lasting} | ({"keep_firing_for": alert.keeps} if alert.keeps else {})
+    return {
+        "alert": alert.name,
+        "expr": alert.expression,
+        **times,
+        "labels": {"severity": alert.severity.value},
+        "annotations": {
+            "summary": alert.summary,
+            "description": alert.detail,
+            "runbook_url": f"{RUNBOOKS}#{alert.anchor}",
+        },
+    }

@@ -1,0 +1,30 @@
+"""The few shapes of PromQL that alerts and dashboards are made of. Text in, text out."""
+
+from __future__ import annotations
+
+PREFIX = "k8s_bridge_"
+BRIDGE = "job, namespace, workloadmixing"
+"""What tells bridges apart, whichever instance leads. Prometheus adds job, its operator adds namespace."""
+
+
+def metric(name: str, **labels: str) -> str:
+    """One metric of ours; a label's value may begin with `~` (matches), `!~` (does not) or `!` (differs)."""
+    matchers = ", ".join(_matcher(label, value) for label, value in labels.items())
+    return f"{PREFIX}{name}{{{matchers}}}" if matchers else f"{PREFIX}{name}"
+
+
+def leading(expression: str) -> str:
+    """What the instance that holds the lease says: a standby's view of the world must wake nobody."""
+    return f"{expression} and on (job, instance) {metric('leader')} == 1"
+
+
+def by_bridge(function: str, expression: str, *more: str) -> str:
+    """`function` (max, sum …) over the instances of each bridge; `more` are labels to keep."""
+    return f"{function} by ({', '.join((BRIDGE, *more))}) ({expression})"
+
+
+def _matcher(label: str, value: str) -> str:
+    for sign, operator in (("!~", "!~"), ("~", "=~"), ("!", "!=")):
+        if value.startswith(sign):
+            return f'{label}{operator}"{value.removeprefix(sign)}"'
+    return f'{label}="{value}"'
