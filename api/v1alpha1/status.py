@@ -24,6 +24,7 @@ class ConditionType(StrEnum):
     TOPOLOGY_VALID = "TopologyValid"
     TEMPLATE_VALID = "TemplateValid"
     CONFLICTING = "Conflicting"
+    RAY_READY = "RayReady"
 
 
 class Reported(Model):

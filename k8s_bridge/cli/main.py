@@ -14,6 +14,7 @@ from k8s_bridge.cli.render import render
 from k8s_bridge.cli.run import make_run
 from k8s_bridge.cli.slurm_plugin import slurm_plugin
 from k8s_bridge.cli.top import top
+from k8s_bridge.runtime.product import RAY, SLURM
 from k8s_bridge.runtime.services import BridgeFactory
 
 
@@ -30,7 +31,14 @@ def slurm_bridge() -> BridgeFactory:
     return create
 
 
-main.add_command(make_run(slurm_bridge))
+def ray_bridge() -> BridgeFactory:
+    """The factory of Ray bridges, imported late as well."""
+    from k8s_bridge.ray.bridge import create  # noqa: PLC0415 - imported late on purpose
+
+    return create
+
+
+main.add_command(make_run({SLURM: slurm_bridge, RAY: ray_bridge}))
 main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)

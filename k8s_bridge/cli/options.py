@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from k8s_bridge.runtime.gates import Gates, Transport
+from k8s_bridge.runtime.product import SLURM, Product
 from k8s_bridge.runtime.settings import (
     HTTP_PORT,
-    LEASE_NAME,
     Bind,
     Election,
     LogFormat,
@@ -52,7 +52,7 @@ _OPTIONS = (
         default=Election.LEASE.value,
         show_default=True,
     ),
-    _option("--lease-name", "Name of the Lease.", default=LEASE_NAME, show_default=True),
+    _option("--lease-name", "Name of the Lease. Else that of the bridge that is run.", default=""),
     _option("--lease-namespace", "Namespace of the Lease. Else the instance's own.", default=""),
     _option(
         "--http",
@@ -113,7 +113,7 @@ def settings_options(command: F) -> F:
     return command
 
 
-def to_settings(options: dict[str, Any]) -> Settings:
+def to_settings(options: dict[str, Any], *, product: Product = SLURM) -> Settings:
     """The settings that the options say. SettingsError names the option that is wrong."""
     transport = Transport.INSECURE if options["allow_insecure_tls"] else Transport.VERIFIED
     try:
@@ -126,6 +126,7 @@ def to_settings(options: dict[str, Any]) -> Settings:
     except ValueError as error:
         raise SettingsError("--allow-…", str(error)) from error
     return Settings(
+        product=product,
         kubeconfig=options["kubeconfig"],
         context=options["context"],
         namespaces=options["namespace"],

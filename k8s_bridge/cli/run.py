@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +21,39 @@ from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.runtime import gates
 from k8s_bridge.runtime.logging import configure
 from k8s_bridge.runtime.process import Process
+from k8s_bridge.runtime.product import RAY, SLURM, Product
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.services import BridgeFactory
 from k8s_bridge.runtime.settings import Settings, SettingsError
 
+Factories = Mapping[Product, Callable[[], BridgeFactory]]
 
-def make_run(factory: Callable[[], BridgeFactory]) -> click.Command:
-    """The command. `factory` is called once it is sure that there is something to run."""
+
+def make_run(factories: Factories) -> click.Command:
+    """The command. A factory is called once it is sure that there is something to run."""
+    kinds = {_word(product): product for product in factories}
 
     @click.command(epilog=EXIT_HELP)
+    @click.argument("bridge", type=click.Choice(list(kinds)), default=_word(SLURM))
     @settings_options
-    def run(**options: Any) -> None:
-        """Bridge Slurm and Kueue for every WorkloadMixing, until SIGTERM or SIGINT."""
+    def run(*, bridge: str, **options: Any) -> None:
+        """Bridge Slurm (or Ray) and Kueue for every WorkloadMixing, until SIGTERM or SIGINT."""
         try:
-            settings = to_settings(options)
+            settings = to_settings(options, product=kinds[bridge])
             if settings.config is not None:
                 _check_file(settings.config, settings.gates)
             server = auth.load(str(settings.kubeconfig or ""), context=settings.context)
-            asyncio.run(_serve(settings, server, factory()))
+            asyncio.run(_serve(settings, server, factories[kinds[bridge]]()))
         except SettingsError as error:
             fail(str(error), code=Exit.USAGE)
         except Terminal as error:
             fail(str(error), code=Exit.USAGE if error.reason == "Kubeconfig" else Exit.FAILED)
 
     return run
+
+
+def _word(product: Product) -> str:
+    return "ray" if product is RAY else "slurm"
 
 
 def _check_file(path: Path, allowed: gates.Gates) -> None:

@@ -15,7 +15,7 @@ from k8s_bridge.core.effects import Event
 from k8s_bridge.core.errors import BridgeError
 from k8s_bridge.kube.observe import Observer
 from k8s_bridge.runtime.controller import K, Outcome, Result
-from k8s_bridge.runtime.families import MIXING, Family, Kind
+from k8s_bridge.runtime.families import MIXING, PREFIX, Family, Kind
 from k8s_bridge.runtime.gauges import FAMILIES, Gauges
 from k8s_bridge.runtime.supervisor import Change, Report
 
@@ -72,7 +72,8 @@ class _Instruments:
 class Metrics:
     """All instruments. `leading` is asked at each scrape."""
 
-    def __init__(self, leading: Callable[[], bool]) -> None:
+    def __init__(self, leading: Callable[[], bool], *, prefix: str = PREFIX) -> None:
+        self._prefix = prefix
         self._instruments = _Instruments()
         self.registry = self._instruments.registry
         ProcessCollector(registry=self.registry)
@@ -151,8 +152,8 @@ class Metrics:
         self._requeues.labels(name, queue, cause).inc()
 
     def text(self) -> bytes:
-        """Everything in the Prometheus text format."""
-        return generate_latest(self.registry)
+        """Everything in the Prometheus text format, under the names of this process's bridge."""
+        return generate_latest(self.registry).replace(PREFIX.encode(), self._prefix.encode())
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return self._instruments.counter(name, text, MIXING, *labels)

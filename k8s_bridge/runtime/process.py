@@ -32,8 +32,6 @@ from k8s_bridge.runtime.settings import Bind, Election, Settings
 from k8s_bridge.runtime.sources import FileSource, MixingObject
 from k8s_bridge.runtime.units import Units
 
-COMPONENT = "k8s-bridge"
-
 
 class Process:
     """One instance. Construct it inside the event loop; SettingsError when the HTTP address is taken."""
@@ -52,13 +50,13 @@ class Process:
         self._own_namespace = server.namespace
         self._log = log
         identity = f"{socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}"
-        self._metrics = Metrics(self._may_write)
+        self._metrics = Metrics(self._may_write, prefix=settings.product.metrics)
         self._client = KubeClient(server, observer=self._metrics.kube, may_write=self._may_write)
         self._lease_client = KubeClient(server, limits=LIMITS, observer=self._metrics.kube)
         self._lease = LeaderLease(
             self._lease_client,
             namespace=self._namespace,
-            name=settings.lease_name,
+            name=settings.lease_name or settings.product.lease,
             identity=identity,
             on_change=self._role_changed,
         )
@@ -68,7 +66,7 @@ class Process:
         services = Services(
             settings=settings,
             client=self._client,
-            events=EventRecorder(self._client, component=COMPONENT, instance=identity),
+            events=EventRecorder(self._client, component=settings.product.name, instance=identity),
             log=log,
             metrics=self._metrics,
             redactor=redactor,

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Mapping
 
-from api.v1alpha1 import ConditionType, WorkloadMixing
+from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.core.conditions import Finding
 from k8s_bridge.kube.store import Delta, Table
 from k8s_bridge.runtime.intake import Intake, Verdict
@@ -50,6 +50,7 @@ class Roster:
         if name not in self._statuses:
             status = Status(
                 self._services.client.patch,
+                ready=self._services.settings.product.ready,
                 may_write=self._services.may_write,
                 clock=time.time,
                 random=random.random,
@@ -95,7 +96,8 @@ class Roster:
     def _report(self, report: Report) -> None:
         if report.change is Change.CRASHED:
             text = f"the bridge crashed ({type(report.error).__name__}) and starts again; its log says why"
-            crashed = Finding(type=ConditionType.READY, status="False", reason="Crashed", message=text)
+            ready = self._services.settings.product.ready
+            crashed = Finding(type=ready, status="False", reason="Crashed", message=text)
             self.status(report.name).report([crashed], {})
         if report.change is Change.STARTED:
             self._services.metrics.gauges.expect(report.name)

@@ -7,8 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from k8s_bridge.runtime.gates import Gates
+from k8s_bridge.runtime.product import SLURM, Product
 
-LEASE_NAME = "k8s-bridge-leader"
+LEASE_NAME = SLURM.lease
 HTTP_PORT = 8080
 
 
@@ -57,6 +58,8 @@ class Bind:
 class Settings:
     """Deploy-time settings of `k8s-bridge run`. SettingsError at construction when they contradict."""
 
+    product: Product = SLURM
+    """Which bridge this is."""
     kubeconfig: Path | None = None
     """None: KUBECONFIG, then the pod's service account, then ~/.kube/config."""
     context: str = ""
@@ -68,7 +71,8 @@ class Settings:
     config: Path | None = None
     """A file with one WorkloadMixing in place of the custom resources."""
     election: Election = Election.LEASE
-    lease_name: str = LEASE_NAME
+    lease_name: str = ""
+    """"" is the product's own."""
     lease_namespace: str = ""
     """"" is the instance's own namespace."""
     http: Bind = Bind()

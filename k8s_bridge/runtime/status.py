@@ -1,6 +1,6 @@
 """Writes the status of one WorkloadMixing: one writer, one write per change, nothing of others lost.
 
-The bridge reports what it finds; the intake reports a refused revision, which overrides Ready. A write
+The bridge reports what it finds; the intake reports a refused revision, which overrides its Ready. A write
 carries the resource version it was merged into, so that a condition of somebody else is never lost.
 """
 
@@ -35,20 +35,22 @@ Write = Callable[[Patch], Awaitable[bytes]]
 class Status:
     """The status of one object. `write` sends a patch and returns the object as it is after it.
 
-    `clock` gives Unix seconds. `may_write` says whether the lease is ours. `failed` is told when writes begin
-    to fail.
+    `ready` is the condition that a refused revision turns False. `clock` gives Unix seconds. `may_write` says
+    whether the lease is ours. `failed` is told when writes begin to fail.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its collaborators, by keyword
         self,
         write: Write,
         *,
+        ready: ConditionType = ConditionType.READY,
         may_write: Callable[[], bool],
         clock: Callable[[], float],
         random: Callable[[], float],
         failed: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self._write = write
+        self._ready = ready
         self._failed = failed
         self._may_write = may_write
         self._clock = clock
@@ -91,7 +93,7 @@ class Status:
         lines = [*texts[:_PROBLEMS_SHOWN], *([f"and {more} more"] if more > 0 else [])]
         head = "The last good revision stays in force. " if kept else ""
         self._refusal = Finding(
-            type=ConditionType.READY, status="False", reason=REFUSED, message=head + "; ".join(lines)
+            type=self._ready, status="False", reason=REFUSED, message=head + "; ".join(lines)
         )
         self._dirty.set()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.adversary import all_well
 
-from k8s_bridge.runtime.process import COMPONENT
+from k8s_bridge.runtime.product import SLURM
 from k8s_bridge.sandbox.apiserver.kinds import EVENTS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import NAMESPACE
@@ -44,4 +44,4 @@ async def test_a_leader_that_was_frozen_wakes_up_as_a_standby(tmp_path: Path):
 def events_of_bridges(world: World) -> int:
     """Other controllers may still have things to tell about what was torn down."""
     events = world.storage.list(EVENTS, namespace=NAMESPACE)
-    return sum(event["reportingComponent"] == COMPONENT for event in events)
+    return sum(event["reportingComponent"] == SLURM.name for event in events)

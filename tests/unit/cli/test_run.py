@@ -17,6 +17,7 @@ from k8s_bridge.cli.options import settings_options, to_settings
 from k8s_bridge.cli.output import Exit
 from k8s_bridge.cli.run import make_run
 from k8s_bridge.runtime.gates import Transport
+from k8s_bridge.runtime.product import SLURM
 from k8s_bridge.runtime.settings import Bind, Election
 
 SPEC = {
@@ -28,6 +29,7 @@ SPEC = {
 PROGRAM = """
 import asyncio
 from k8s_bridge.cli.run import make_run
+from k8s_bridge.runtime.product import SLURM
 
 class Idle:
     def __init__(self, services, mixing, status):
@@ -39,7 +41,7 @@ class Idle:
     def reload(self, mixing):
         pass
 
-make_run(lambda: Idle)()
+make_run({SLURM: lambda: Idle})()
 """
 
 
@@ -48,7 +50,7 @@ def never():
 
 
 def run(*args, env=None):
-    return CliRunner().invoke(make_run(never), [str(arg) for arg in args], env=env)
+    return CliRunner().invoke(make_run({SLURM: never}), [str(arg) for arg in args], env=env)
 
 
 @pytest.fixture

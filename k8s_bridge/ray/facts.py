@@ -1,0 +1,190 @@
+"""What follows from a unit: computed once for all rows of the table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from api.ray_views import RayJob, Submitter
+from api.views import Pod
+from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
+from k8s_bridge.core.lazy import lazy
+from k8s_bridge.ray import names
+from k8s_bridge.ray.release import Release
+from k8s_bridge.ray.unit import Unit
+
+SUCCEEDED = "SUCCEEDED"
+_OVER_IN_RAY = frozenset({SUCCEEDED, "FAILED", "STOPPED"})
+_OVER = frozenset({"Complete", "Failed", "ValidationFailed"})
+_GIVEN_UP = frozenset({"Complete", "ValidationFailed"})
+"""What no second submission follows."""
+_READY = "ready"
+_ENDED = frozenset({"Succeeded", "Failed"})
+
+
+class Facts:
+    """Facts about one unit."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    @property
+    def job(self) -> RayJob:
+        """The RayJob; only where there is one."""
+        assert self.unit.job is not None
+        return self.unit.job
+
+    @lazy
+    def annotations(self) -> Mapping[str, str]:
+        """Of the RayJob."""
+        return self.unit.job.metadata.annotations if self.unit.job else {}
+
+    @lazy
+    def gone(self) -> bool:
+        """The RayJob is deleted, or being deleted."""
+        job = self.unit.job
+        return job is None or job.metadata.deletion_timestamp is not None
+
+    @lazy
+    def inner(self) -> bool:
+        """It runs in a cluster that others run in, too."""
+        return bool(self.unit.job and self.unit.job.spec.cluster_selector)
+
+    @lazy
+    def admission(self) -> Admission:
+        """Kueue's verdict."""
+        return admission_of(self.unit.workload)
+
+    @lazy
+    def admitted(self) -> bool:
+        """There is capacity."""
+        return self.unit.jobset is not None and self.admission.capacity is Capacity.ADMITTED
+
+    @lazy
+    def release(self) -> Release | None:
+        """What the job was last released on."""
+        return Release.parse(self.annotations.get(names.RELEASED, ""))
+
+    @lazy
+    def released(self) -> bool:
+        """The present submission was let go."""
+        return self.release is not None and self.release.job_id == self.job.status.job_id
+
+    @lazy
+    def withdrawn(self) -> bool:
+        """It was let go, and its capacity is not the same any more."""
+        if not self.released or self.release is None:
+            return False
+        if not self.admitted:
+            return True
+        now = Release.on(self.release.job_id, workload=self.unit.workload, pods=())
+        return (now.workload_uid, now.admitted) != (self.release.workload_uid, self.release.admitted)
+
+    @lazy
+    def short(self) -> bool:
+        """It was let go, and a worker is gone or was replaced since."""
+        if not self.released or self.release is None:
+            return False
+        now = Release.on(self.release.job_id, workload=self.unit.workload, pods=self.unit.workers)
+        return len(self.joined) < self.wanted or now.youngest > self.release.youngest
+
+    @lazy
+    def requeuing(self) -> bool:
+        """The present submission is being given up."""
+        given_up = self.annotations.get(names.REQUEUING, "")
+        return bool(given_up) and given_up == self.job.status.job_id
+
+    @lazy
+    def requeues(self) -> int:
+        """How often the job went back to the queue."""
+        return _number(self.annotations.get(names.REQUEUES, ""))
+
+    @lazy
+    def retries(self) -> int:
+        """How often workers were made anew."""
+        return _number(self.annotations.get(names.WORKER_RETRIES, ""))
+
+    @lazy
+    def over_in_ray(self) -> bool:
+        """Ray says that it is over."""
+        return self.job.status.job_status in _OVER_IN_RAY
+
+    @lazy
+    def over(self) -> bool:
+        """KubeRay or Ray says that it is over, well or not."""
+        return self.over_in_ray or self.job.status.job_deployment_status in _OVER
+
+    @lazy
+    def settled(self) -> bool:
+        """KubeRay has seen its end."""
+        return self.job.status.job_deployment_status in _OVER
+
+    @lazy
+    def final(self) -> bool:
+        """Over in a way that another submission would not mend."""
+        status = self.job.status
+        return status.job_status == SUCCEEDED or status.job_deployment_status in _GIVEN_UP
+
+    @lazy
+    def cluster_ready(self) -> bool:
+        """The shared cluster's head can be joined."""
+        cluster = self.unit.cluster
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            return False
+        if cluster.spec.get("suspend") or not cluster.status.head.pod_i_p:
+            return False
+        found = condition(cluster.status.conditions, "HeadPodReady")
+        return is_true(found) if found else cluster.status.state == _READY
+
+    @lazy
+    def wanted(self) -> int:
+        """How many workers the JobSet is for."""
+        jobset = self.unit.jobset
+        return sum(one.template.spec.parallelism for one in jobset.spec.replicated_jobs) if jobset else 0
+
+    @lazy
+    def joined(self) -> tuple[Pod, ...]:
+        """Workers that are up: a worker is ready when its raylet says so."""
+        return tuple(pod for pod in self.unit.workers if _up(pod))
+
+    @lazy
+    def gated(self) -> Submitter | None:
+        """The submitter of the present submission, while it is held."""
+        job_id = self.job.status.job_id
+        held = (pod for pod in self.unit.submitters if is_held(pod) and submission_of(pod) == job_id)
+        return next(held, None) if job_id else None
+
+    @lazy
+    def loose(self) -> tuple[Submitter, ...]:
+        """Submitters of the present submission that nothing holds, and that have not ended."""
+        job_id = self.job.status.job_id
+        return tuple(
+            pod
+            for pod in self.unit.submitters
+            if submission_of(pod) == job_id and not is_held(pod) and pod.status.phase not in _ENDED
+        )
+
+    @lazy
+    def token(self) -> str:
+        """The word that pins the job to its workers."""
+        jobset = self.unit.jobset
+        return jobset.metadata.annotations.get(names.TOKEN, "") if jobset else ""
+
+
+def is_held(pod: Submitter) -> bool:
+    """Whether a submitter has our gate."""
+    return any(gate.name == names.GATE for gate in pod.spec.scheduling_gates)
+
+
+def submission_of(pod: Submitter) -> str:
+    """The submission id that a submitter is for; "" when it does not say."""
+    variables = (one for container in pod.spec.containers for one in container.env)
+    return next((one.value for one in variables if one.name == names.SUBMISSION_ID), "")
+
+
+def _up(pod: Pod) -> bool:
+    ready = condition(pod.status.conditions, "Ready")
+    return pod.metadata.deletion_timestamp is None and is_true(ready)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() else 0

@@ -1,0 +1,55 @@
+"""A job that is over, or none of our business: everything is given back."""
+
+from __future__ import annotations
+
+from k8s_bridge.core.effects import Delete, ObjectRef
+from k8s_bridge.ray.effects import Effect, LetPass
+from k8s_bridge.ray.facts import Facts, is_held
+from k8s_bridge.ray.moves.common import Verdict, since, verdict, without_workers
+
+_LOGS_GRACE = 30.0
+"""Seconds that workers outlive the job, for KubeRay to see its end and for the last lines of its log."""
+
+
+def nothing(facts: Facts, now: float) -> Verdict:
+    """Nothing is left to do."""
+    del facts, now
+    return verdict("", "")
+
+
+def give_back(facts: Facts, now: float) -> Verdict:
+    """The RayJob goes its own way; its workers are given back."""
+    del now
+    return verdict("Deleted", "the RayJob is deleted", *without_workers(facts))
+
+
+def let_go(facts: Facts, now: float) -> Verdict:
+    """Not for us (any more): nothing of ours may hold it."""
+    del now
+    held = [pod for pod in facts.unit.submitters if is_held(pod)]
+    passes: tuple[Effect, ...] = tuple(
+        LetPass(pod=pod.metadata.name, version=pod.metadata.resource_version) for pod in held
+    )
+    return verdict("NotManaged", "its cluster is not managed here", *without_workers(facts), *passes)
+
+
+def finish(facts: Facts, now: float) -> Verdict:
+    """Workers go when KubeRay has seen the end, or a little later."""
+    status = facts.job.status
+    text = f"over: {status.job_status or status.job_deployment_status}"
+    left = 0.0 if facts.settled else _LOGS_GRACE - since(facts, now)
+    if left > 0:
+        return verdict("Finished", text, after=left)
+    return verdict("Finished", text, *without_workers(facts))
+
+
+def retire(facts: Facts, now: float) -> Verdict:
+    """KubeRay never deletes finished jobs of a shared cluster; the policy may."""
+    status, ttl = facts.job.status, facts.unit.policy.ttl
+    text = f"over: {status.job_status or status.job_deployment_status}"
+    if not ttl or status.end_time is None:
+        return verdict("Finished", text)
+    left = status.end_time.timestamp() + ttl - now
+    if left > 0:
+        return verdict("Finished", text, after=left)
+    return verdict("Expired", text, Delete(ref=ObjectRef.to(facts.job)))

@@ -1,0 +1,47 @@
+"""The reflectors that fill the tables of one WorkloadMixing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from api.ray_views import RayCluster, RayJob, Submitter
+from api.views import ClusterQueue, JobSet, LocalQueue, Pod, Workload, WorkloadPriorityClass
+from k8s_bridge.kube.reflector import Reflector
+from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.ray import names
+from k8s_bridge.ray.tables import Tables
+
+
+class Sources:
+    """All watches that the bridge needs, as one thing to run and to ask whether it has synced."""
+
+    def __init__(self, client: KubeClient, tables: Tables, *, namespace: str) -> None:
+        ours = f"{names.MANAGED_BY}={names.MANAGER}"
+        held = f"{names.SUBMITTER}=true"
+        self._reflectors: dict[str, Reflector[Any]] = {
+            "RayJobs": Reflector(client, RayJob, tables.jobs, namespace=namespace),
+            "RayClusters": Reflector(client, RayCluster, tables.clusters, namespace=namespace),
+            "JobSets": Reflector(client, JobSet, tables.jobsets, namespace=namespace, label_selector=ours),
+            "Workers": Reflector(client, Pod, tables.workers, namespace=namespace, label_selector=ours),
+            "Submitters": Reflector(
+                client, Submitter, tables.submitters, namespace=namespace, label_selector=held
+            ),
+            "Workloads": Reflector(client, Workload, tables.workloads, namespace=namespace),
+            "LocalQueues": Reflector(client, LocalQueue, tables.local_queues, namespace=namespace),
+            "ClusterQueues": Reflector(client, ClusterQueue, tables.cluster_queues),
+            "WorkloadPriorityClasses": Reflector(client, WorkloadPriorityClass, tables.classes),
+        }
+
+    def missing(self) -> str:
+        """The kinds that have not been listed yet; "" when all have."""
+        return ", ".join(kind for kind, one in self._reflectors.items() if not one.synced.is_set())
+
+    async def run(self) -> None:
+        """Watch until `stop`."""
+        await asyncio.gather(*(one.run() for one in self._reflectors.values()))
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        for one in self._reflectors.values():
+            one.stop()
