@@ -52,6 +52,7 @@ class Cluster:
     ended: dict[int, Job] = field(default_factory=dict)
     jobs_changed: int = 0
     nodes_changed: int = 0
+    partitions_changed: int = 0
     listeners: list[Callable[[Job], None]] = field(default_factory=list)
     node_listeners: list[Callable[[], None]] = field(default_factory=list)
 

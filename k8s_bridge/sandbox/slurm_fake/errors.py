@@ -8,6 +8,7 @@ from enum import IntEnum
 class Errno(IntEnum):
     """The numbers that the bridge meets (slurm_errno.h)."""
 
+    UNSPECIFIED = -1
     UNEXPECTED_MESSAGE = 1000
     AUTHENTICATION = 1007
     CONTROLLER_AWAY = 1800
@@ -36,6 +37,7 @@ class Errno(IntEnum):
 
 
 _TEXTS = {
+    Errno.UNSPECIFIED: "Unspecified error",
     Errno.UNEXPECTED_MESSAGE: "Unexpected message received",
     Errno.AUTHENTICATION: "Protocol authentication error",
     Errno.CONTROLLER_AWAY: "Unable to contact slurm controller (connect failure)",

@@ -76,6 +76,11 @@ class FakeSlurm:
         """Every request so far, as `METHOD path`."""
         return self._api.requests
 
+    @property
+    def faults(self) -> Faults:
+        """The faults of slurmrestd in force; may be changed at any time."""
+        return self._api.faults
+
     def mint(self, user: str, *, lifetime: int = _DAY) -> str:
         """A token for a user; `lifetime` in seconds of wall-clock time, negative for one that has expired."""
         return self._keyring.mint(user, lifetime=lifetime)

@@ -58,6 +58,18 @@ class Faults:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)  # noqa: S311 - repeatable on purpose
 
+    def add(self, rule: FaultRule) -> None:
+        """Put a rule in force, after those that are."""
+        self.rules += (rule,)
+
+    def remove(self, rule: FaultRule) -> None:
+        """Take a rule out; one that is not there is no error."""
+        self.rules = tuple(other for other in self.rules if other is not rule)
+
+    def hits(self, rule: FaultRule) -> int:
+        """How often a rule has struck."""
+        return self._used.get(rule, 0)
+
     def draw(self, method: str, path: str) -> FaultRule | None:
         """The fault that this request meets, if any."""
         return next((rule for rule in self.rules if self._hits(rule, f"{method} {path}")), None)

@@ -20,10 +20,16 @@ _NOT_MODIFIED = 304
 
 
 def listing(call: Call, _name: str) -> Response:
-    """All nodes; 304 without a body when nothing changed since `update_time`."""
+    """All nodes; 304 without a body when nothing changed since `update_time`.
+
+    slurmrestd asks for partitions by the same time, and takes "unchanged" for an error.
+    """
     since = int(call.query("update_time") or 0)
     if since and since - 1 >= call.cluster.nodes_changed:
         return Response(status_code=_NOT_MODIFIED)
+    if since and since - 1 >= call.cluster.partitions_changed:
+        error = SlurmError(Errno.UNSPECIFIED)
+        return call.envelope.refusal(error, {}, text="Unable to query partitions", source="_dump_nodes")
     return _list(call, call.spoiled(call.cluster.nodes.values()))
 
 

@@ -17,7 +17,7 @@ def restart(cluster: Cluster, *, clean: bool) -> None:
     for job in tuple(cluster.jobs.values()):
         if job.state is State.PENDING and _pinned_to_nothing(cluster, job):
             ending.finish(cluster, job, State.NODE_FAIL, reason=Reason.NODE_DOWN)
-    cluster.jobs_changed = cluster.nodes_changed = int(cluster.now)
+    cluster.jobs_changed = cluster.nodes_changed = cluster.partitions_changed = int(cluster.now)
 
 
 def _pinned_to_nothing(cluster: Cluster, job: Job) -> bool:

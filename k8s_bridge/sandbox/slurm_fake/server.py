@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 _GRACE_SECONDS = 1
 _BACKLOG = 1024
+_LOOPBACK = "127.0.0.1"
 
 
 class _Quiet(uvicorn.Server):
@@ -23,10 +24,10 @@ class _Quiet(uvicorn.Server):
 
 
 class Server:
-    """Accepts connections from construction on, answers them from `start` on."""
+    """Accepts connections from construction on, answers them from `start` on. Port 0 is any free one."""
 
-    def __init__(self, app: Starlette) -> None:
-        self._socket = _listen()
+    def __init__(self, app: Starlette, *, address: tuple[str, int] = (_LOOPBACK, 0)) -> None:
+        self._socket = _listen(address)
         config = uvicorn.Config(
             app,
             lifespan="off",
@@ -42,7 +43,8 @@ class Server:
     @property
     def url(self) -> str:
         """The base URL, without a trailing slash."""
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        host, port = self._socket.getsockname()
+        return f"http://{host}:{port}"
 
     def start(self) -> None:
         """Begin to answer."""
@@ -56,9 +58,10 @@ class Server:
         self._socket.close()
 
 
-def _listen() -> socket.socket:
+def _listen(address: tuple[str, int]) -> socket.socket:
     # With the protocol named asyncio turns Nagle's algorithm off; otherwise a streamed answer waits 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
     listener.listen(_BACKLOG)
     return listener

@@ -9,7 +9,7 @@ import msgspec
 
 from k8s_bridge.core.errors import Missing, Retry, Terminal
 from k8s_bridge.slurm.client import names
-from k8s_bridge.slurm.client.errors import INVALID_NODE
+from k8s_bridge.slurm.client.errors import INVALID_NODE, UNSPECIFIED
 from k8s_bridge.slurm.client.gate import Urgency
 from k8s_bridge.slurm.client.http import Call
 from k8s_bridge.slurm.client.items import Items, Small
@@ -130,6 +130,9 @@ class Reads:
         reply = await self._session.send(build, lambda api: Items(what, read=read(api), cap=self._cap))
         if reply.status == NOT_MODIFIED:
             return Unchanged()
+        if reply.call.query and UNSPECIFIED in reply.codes:
+            # What 24.11 says when nodes have changed and partitions have not.
+            return await self._list(what, read, since=None, can=can)
         updated = self._session.checked(reply).updated
         if not reply.reader.found:
             raise Retry(f"{reply.call}: an answer without {what}, and without an error")

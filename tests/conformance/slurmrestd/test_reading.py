@@ -28,6 +28,18 @@ async def test_unchanged_nodes_are_304_without_a_body(world: World) -> None:
     assert (answer.status_code, answer.content) == (304, b"")
 
 
+async def test_changed_nodes_are_an_error_while_partitions_are_unchanged(world: World) -> None:
+    await world.add_node("w-1", SMALL)
+    await asyncio.sleep(2.1)
+    since = (await world.get("nodes/"))["last_update"]["number"]
+    await asyncio.sleep(1.1)
+    await world.post("node/w-1", {"state": ["DRAIN"], "reason": "x"})
+    answer = await world.http.get(f"{V}/nodes/?update_time={since}")
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["error_number"]) == (500, -1)
+    assert (error["source"], error["description"]) == ("_dump_nodes", "Unable to query partitions")
+
+
 async def test_states_name_each_array_task(world: World) -> None:
     plain = await world.submit()
     array = await world.submit(array="0-2")

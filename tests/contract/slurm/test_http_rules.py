@@ -102,6 +102,20 @@ async def test_unchanged_is_not_taken_for_all_jobs_gone(v42: SlurmClient, server
     assert server.to("GET", f"{V}/jobs/")[0].query == {"update_time": "4"}
 
 
+async def test_changed_nodes_are_read_at_once_though_partitions_did_not_change(
+    v42: SlurmClient, server: HttpServer
+) -> None:
+    error = {"error_number": -1, "description": "Unable to query partitions", "source": "_dump_nodes"}
+    server.on(
+        "GET",
+        f"{V}/nodes/",
+        answer(500, {"errors": [error], "warnings": []}),
+        answer(200, {"nodes": [], "last_update": 9, "errors": [], "warnings": []}),
+    )
+    assert await v42.nodes(since=4) == Listing(items=(), last_update=9)
+    assert [call.query for call in server.to("GET", f"{V}/nodes/")] == [{"update_time": "4"}, {}]
+
+
 async def test_one_malformed_job_is_counted_and_the_others_live_on(
     v42: SlurmClient, server: HttpServer
 ) -> None:
