@@ -105,7 +105,12 @@ def isolation(sight: SlurmSight) -> Iterator[Finding]:
     if not _answered(sight):
         return
     ours = {mapping.partition_name for mapping in sight.mixing.spec.partition_mappings}
-    open_ = sorted(one.name for one in sight.partitions if one.nodes == _ALL and one.name not in ours)
+    others = [one for one in sight.partitions if one.name not in ours]
+    if others and _by_scontrol(sight):
+        cure = "see scontrol show partition: none but managed ones may have Nodes=ALL"
+        yield unseen("this Slurm does not tell which nodes a partition is made of", cure=cure)
+        return
+    open_ = sorted(one.name for one in others if one.nodes == _ALL)
     for name in open_:
         cure = (
             f"give partition {name} its own nodes by name; managed ones a NodeSet (k8s-bridge slurm-plugin)"
@@ -129,10 +134,14 @@ def clock(sight: SlurmSight) -> Iterator[Finding]:
 
 def features(sight: SlurmSight) -> Iterator[Finding]:
     """Slurm before 23.02 cannot change nodes by REST: scontrol has to be at hand."""
-    if sight.ping is None or sight.ping.api_version != "v0.0.38":
+    if not _by_scontrol(sight):
         return
     cure = "mount Slurm's client commands and slurm.conf into the bridge's pod (docs/installation.md)"
     yield doubtful("this Slurm changes nodes by scontrol only, which the image does not have", cure=cure)
+
+
+def _by_scontrol(sight: SlurmSight) -> bool:
+    return sight.ping is not None and sight.ping.api_version == "v0.0.38"
 
 
 def _answered(sight: SlurmSight) -> bool:
