@@ -13,7 +13,7 @@ class Pace(Enum):
     IDLE = "idle"
 
 
-_MOVING, _RUNNING = 0.05, 1.0
+_MOVING, _RUNNING = 0.025, 1.0
 """Seconds between two polls in those paces; when idle it is the spec's pollInterval."""
 _CALM = 10.0
 """While jobs merely run, Slurm is left alone so many times as long as its answer took."""
