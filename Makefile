@@ -36,7 +36,7 @@ test-fast: .venv/.ready ## without real daemons and without slow tests
 
 test-all: lint test ## lint and every tier
 
-testbed: .venv/.ready ## real Kubernetes, Kueue, JobSet and KubeRay on this machine (root and Go; the first build takes 25 min)
+testbed: .venv/.ready ## real Kubernetes, Kueue, JobSet and KubeRay on this machine (root and Go; the first build takes 11 min)
 	$(TESTBED) up
 
 testbed-down: .venv/.ready ## end it; only its build cache stays

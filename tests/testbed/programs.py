@@ -26,7 +26,8 @@ _PACKAGES: Mapping[str, str] = {
 }
 """What is built of each module, smallest first. All but one make the program that they are named after.
 
-They are modules of their own because they need other versions of the same libraries.
+They are modules of their own because they need other versions of some libraries. What can be of the version that
+`kube` has is of that version: then it is compiled once for all.
 """
 _VERSION_VARIABLES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 _TELL_EVERY = 20.0
@@ -53,7 +54,7 @@ def source(package: str, *, module: str = _MAIN) -> Path:
 
 
 def build() -> None:
-    """Build what is missing. Raises Failed. Cold: about 20 minutes on two idle cores."""
+    """Build what is missing. Raises Failed. Cold: about ten minutes on two cores."""
     if not shutil.which("go"):
         raise Failed("no Go toolchain here: the testbed builds Kubernetes and Kueue from source")
     for module in _PACKAGES:

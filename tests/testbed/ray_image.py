@@ -26,7 +26,7 @@ main()
 
 
 def archive() -> Path:
-    """The image's archive; made when it is missing, which takes about two minutes. Raises Failed."""
+    """The image's archive; made when it is missing, which takes half a minute. Raises Failed."""
     made_from = repr((_SUITE, _DEBIAN, _COMMAND)).encode() + _LOCK.read_bytes()
     image = oci.Image(
         name=NAME, entry=("/bin/bash",), layer=_layer, source=hashlib.sha256(made_from).hexdigest()
