@@ -26,8 +26,8 @@ _PACKAGES: Mapping[str, str] = {
 }
 """What is built of each module, smallest first. All but one make the program that they are named after.
 
-They are modules of their own because they need other versions of some libraries. What can be of the version that
-`kube` has is of that version: then it is compiled once for all.
+They are modules of their own because they need other versions of some libraries. What can be of
+the version that `kube` has is of that version: then it is compiled once for all.
 """
 _VERSION_VARIABLES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 _TELL_EVERY = 20.0
