@@ -250,7 +250,15 @@ async def k8s_bridge(*arguments: str) -> None:
     assert await process.wait() == 0
 
 
-async def test_a_plain_sbatch_and_a_plain_srun_go_through_kueue(tmp_path: Path) -> None:
+INTERACTIVE = (
+    ("srun", "-p", "batch", "-n1", "echo", "well"),
+    ("srun", "-p", "batch", "--hold", "-n2", "--label", "echo", "well"),
+    ("salloc", "-p", "urgent", "-N2", "srun", "echo", "well"),
+    ("salloc", "-p", "batch", "--hold", "-n1", "srun", "echo", "well"),
+)
+
+
+async def test_sbatch_srun_and_salloc_go_through_kueue_held_by_their_user_or_not(tmp_path: Path) -> None:
     if reason := available("24.11"):
         pytest.skip(reason)
     config = WorldConfig(directory=tmp_path, slurm=Backend.REAL)
@@ -272,10 +280,11 @@ async def test_a_plain_sbatch_and_a_plain_srun_go_through_kueue(tmp_path: Path) 
         job = await world.until_state(job_id, "COMPLETED")
         assert "Released" in job.text
 
-        srun = slurm.world.run("srun", "-p", "urgent", "-n1", "echo", "by srun")
-        assert await asyncio.wait_for(srun, timeout=30) == "by srun\n"
+        for words in INTERACTIVE:
+            said = await asyncio.wait_for(slurm.world.run(*words), timeout=60)
+            assert "well" in said, words
         timeline = await world.until_quiet()
-        assert len(timeline.starts) == 2
+        assert len(timeline.starts) == 1 + len(INTERACTIVE)
         assert {span.job_id for span in timeline.jobsets} == {start.job_id for start in timeline.starts}
 
 
