@@ -177,8 +177,8 @@ class Facts:
 
     @lazy
     def emptied(self) -> bool:
-        """A node that it was released onto has no record any more: the slurmd of its live pod is silent."""
-        there = {n.name for n in self.unit.nodes}
+        """A node that it was released onto has no record any more, or is down: its pod's slurmd is silent."""
+        there = {n.name for n in self.unit.nodes if "DOWN" not in n.states}
         return not (self.released_nodes & self.live) <= there
 
     @lazy

@@ -280,6 +280,15 @@ class World:
         if job and "RUNNING" in job.states and any(self.nodes[n] == "DOWN" for n in job.nodes.split(",")):
             self._requeue()
 
+    def slurmd_hangs(self) -> None:
+        """Its pod lives on and does not notice; the node is down for Slurm, for good."""
+        for name in sorted(self.nodes)[:1]:
+            if self.live(name) and self.nodes[name] in {"IDLE", "ALLOCATED"}:
+                self.silent.add(name)
+                self.nodes[name] = "DOWN"
+                if self.job and "RUNNING" in self.job.states and name in self.job.nodes.split(","):
+                    self._requeue()
+
     # -- effects ----------------------------------------------------------------------------------
 
     def carry_out(self, effect: fx.Effect) -> None:

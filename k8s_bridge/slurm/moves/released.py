@@ -29,7 +29,8 @@ from k8s_bridge.slurm.unit import State
 def take_back(facts: Facts, now: float) -> Verdict:
     """Pending and released without (all of) its capacity: hold it again and clear the pin."""
     hold = _rehold(facts, now, _why_taken(facts))
-    over = delete_jobset(facts) if facts.emptied else forget_release(facts, requeues=facts.requeues + 1)
+    silent = facts.emptied and not facts.withdrawn  # what is withdrawn loses its pods anyway
+    over = delete_jobset(facts) if silent else forget_release(facts, requeues=facts.requeues + 1)
     return verdict(hold, *delete_ghosts(facts), *over, reason="Requeued", after=LOOK_AGAIN)
 
 

@@ -34,6 +34,7 @@ HAPPENINGS = (
     World.limit_is_reached,
     World.limit_is_lifted,
     World.slurm_notices_lost_node,
+    World.slurmd_hangs,
 )
 PROGRESS = (
     World.kueue_sees,
