@@ -57,7 +57,7 @@ UNQUEUED = (
 )
 
 _CONTAINER = "object.spec.template.spec.containers[0]"
-_WRAPPER = (
+WRAPPER = (
     'ray() { if [ "$1 $2" != "job submit" ] || [ -z "$' + _RUNTIME_ENV + '" ]; '
     'then command ray "$@"; return; fi; '
     'local given=(); while [ "$1" != -- ]; do given+=("$1"); shift; done; '
@@ -114,7 +114,7 @@ HELD = dedent(
 )
 WRAPPED = (
     "variables.script == '' ? [] : [JSONPatch{op: 'replace', "
-    f"path: '/spec/template/spec/containers/0/args/0', value: {json.dumps(_WRAPPER)} + variables.script}}]"
+    f"path: '/spec/template/spec/containers/0/args/0', value: {json.dumps(WRAPPER)} + variables.script}}]"
 )
 
 

@@ -99,6 +99,9 @@ _APISERVER = (
     f"--token-auth-file={TOKENS}",
     "--authorization-mode=Node,RBAC",
     "--allow-privileged=true",
+    # From 1.36 on served by itself: the Ray bridge's policies.
+    "--feature-gates=MutatingAdmissionPolicy=true",
+    "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
     f"--audit-policy-file={HERE / 'manifests/audit.yaml'}",
     f"--audit-log-path={AUDIT}",
     "--kubelet-preferred-address-types=InternalIP",

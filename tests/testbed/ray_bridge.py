@@ -1,0 +1,200 @@
+"""The Ray bridge beside a shared RayCluster: its process, its policies, and the jobs that are given to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from k8s_bridge.ray import names
+from k8s_bridge.ray.policies import policies
+from k8s_bridge.sandbox.slurm_real.network import free_port
+from testbed import ray_cluster
+from testbed.control import kubectl
+from testbed.places import KUBECONFIG
+from testbed.ray_cluster import NAME, NAMESPACE, RayCluster
+from testbed.shell import Failed, until
+
+MIXING = "ray"
+LOW, HIGH = "ray-low", "ray-high"
+_CLASSES = {LOW: 100, HIGH: 10_000}
+_UP_WITHIN = 30.0
+QUICK = 'python3 -c "import ray; ray.init(); print(ray.get(ray.remote(lambda: 42).remote()))"'
+
+
+def mixing(**ray: Any) -> dict[str, Any]:
+    """A WorkloadMixing whose Slurm nobody serves here."""
+    section = {
+        "localQueue": "ray",
+        "managedClusters": [{"name": NAME}],
+        "poolMappings": [
+            {"pool": "default", "workloadPriorityClass": LOW, "maxWorkers": 4},
+            {"pool": "urgent", "workloadPriorityClass": HIGH},
+        ],
+        "worker": {"defaultMemoryMB": 1024, "defaultCpus": 0.7},
+    }
+    return {
+        "apiVersion": "k8s-bridge.x-k8s.io/v1alpha1",
+        "kind": "WorkloadMixing",
+        "metadata": {"name": MIXING, "namespace": NAMESPACE},
+        "spec": {
+            "slurmRestURL": "http://127.0.0.1:1",
+            "allowInsecureHTTP": True,
+            "slurmUser": "root",
+            "slurmTokenFile": "/dev/null",
+            "localQueue": "ray",
+            "partitionMappings": [{"partitionName": "none", "workloadPriorityClass": LOW}],
+            "slurmd": {"image": "none", "confServer": "none:1", "authSecretName": "none"},
+            "ray": section | ray,
+        },
+    }
+
+
+@dataclass(slots=True)
+class Bridge:
+    """`k8s-bridge run ray` as a process of its own."""
+
+    log: Path
+    cluster: RayCluster
+    port: int = field(default_factory=free_port)
+    _popen: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it is ready."""
+        argv = (
+            sys.executable, "-m", "k8s_bridge.cli.main", "run", "ray",
+            f"--kubeconfig={KUBECONFIG}", f"--namespace={NAMESPACE}", "--election=none",
+            f"--http=127.0.0.1:{self.port}", "--log-format=json", "--allow-insecure-tls",
+        )  # fmt: skip
+        with self.log.open("ab") as out:
+            self._popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        until("the Ray bridge is ready", self._ready, seconds=_UP_WITHIN)
+
+    def kill(self) -> None:
+        """SIGKILL: it gets no chance to say goodbye."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        self._end(signal.SIGTERM)
+
+    def states(self) -> dict[str, str]:
+        """The state of each job that it knows, by name."""
+        rows = httpx.get(f"http://127.0.0.1:{self.port}/debug/units").raise_for_status().json()
+        return {row["name"].partition("/")[2]: row["state"] for row in rows}
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return self.log.read_text()[-4_000:]
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._popen is not None:
+            os.kill(self._popen.pid, number)
+            self._popen.wait(timeout=20)
+            self._popen = None
+
+    def _ready(self) -> None:
+        try:
+            httpx.get(f"http://127.0.0.1:{self.port}/readyz").raise_for_status()
+        except httpx.HTTPError as error:
+            raise Failed(f"{error}\n{self.last_words()}") from error
+
+
+@contextmanager
+def running(log: Path, **ray: Any) -> Iterator[Bridge]:
+    """The shared cluster, the policies, a WorkloadMixing and the bridge; afterwards nothing of it is left."""
+    with ray_cluster.running() as cluster:
+        kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
+        documents = [*_classes(), *policies(prefix="ray-bridge", mutating="v1beta1"), mixing(**ray)]
+        text = yaml.safe_dump_all(documents)
+        kubectl("apply", "-f", "-", stdin=text)
+        bridge = Bridge(log, cluster)
+        try:
+            _await_policies()
+            bridge.start()
+            yield bridge
+        finally:
+            bridge.stop()
+            kubectl("delete", "-f", "-", "--ignore-not-found", "--timeout=60s", stdin=text)
+
+
+def submit(
+    name: str, entrypoint: str = QUICK, *, notes: Mapping[str, str] | None = None, **spec: Any
+) -> dict[str, Any]:
+    """Create an inner RayJob; `notes` are annotations of the bridge without their prefix. Raises Failed."""
+    job = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "annotations": {f"{names.PREFIX}/{key}": value for key, value in (notes or {}).items()},
+        },
+        "spec": {"clusterSelector": {names.CLUSTER_SELECTOR: NAME}, "entrypoint": entrypoint} | spec,
+    }
+    return dict(json.loads(kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(job))))
+
+
+def job(name: str) -> dict[str, Any]:
+    """A RayJob as it is now."""
+    return ray_cluster.get("rayjob", name)
+
+
+def status(name: str) -> str:
+    """Ray's word about it."""
+    return str(job(name).get("status", {}).get("jobStatus", ""))
+
+
+def items(kind: str) -> list[dict[str, Any]]:
+    """All objects of a kind in the cluster's namespace."""
+    return list(json.loads(kubectl("-n", NAMESPACE, "get", kind, "-o", "json"))["items"])
+
+
+def usage() -> dict[str, str]:
+    """What Kueue counts as used in the namespace's ClusterQueue."""
+    (flavor,) = ray_cluster.get("clusterqueue", "ray")["status"]["flavorsUsage"]
+    return {each["name"]: each["total"] for each in flavor["resources"]}
+
+
+def wait(what: str, holds: Callable[[], object], *, seconds: float = 240.0) -> None:
+    """Wait until `holds()` is true. Raises Failed."""
+
+    def ready() -> None:
+        if not holds():
+            raise Failed(what)
+
+    until(what, ready, seconds=seconds, pause=0.5)
+
+
+def _classes() -> Iterator[dict[str, Any]]:
+    for name, value in _CLASSES.items():
+        yield {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "WorkloadPriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+        }
+
+
+def _await_policies() -> None:
+    """The API server takes a moment to act on new policies: until then a bad job would be let in."""
+
+    def refused() -> None:
+        try:
+            submit("probe", backoffLimit=1)
+        except Failed:
+            return
+        kubectl("-n", NAMESPACE, "delete", "rayjob", "probe", "--wait=false")
+        raise Failed("the policies are not in force yet")
+
+    until("the policies are in force", refused, seconds=60)
