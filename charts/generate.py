@@ -13,6 +13,7 @@ from api.crd import crd_yaml
 from api.schema import json_form
 from api.v1alpha1 import WorkloadMixingSpec
 from monitoring import alerts
+from monitoring.dashboards import DASHBOARDS, document
 
 _HERE = Path(__file__).parent
 CHART = _HERE / "k8s-bridge"
@@ -22,9 +23,14 @@ def outputs() -> dict[Path, str]:
     """Path and right content of each generated file."""
     return {
         CHART / "crds/workloadmixings.yaml": crd_yaml(),
-        CHART / "values.schema.json": json.dumps(_schema(), indent=1) + "\n",
+        CHART / "values.schema.json": _json(_schema()),
         CHART / "files/alerts.yaml": yaml.safe_dump(alerts.rules(), sort_keys=False, width=110),
+        **{CHART / f"files/dashboards/{found.name}.json": _json(document(found)) for found in DASHBOARDS},
     }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1) + "\n"
 
 
 def _schema() -> dict[str, Any]:

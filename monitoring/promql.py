@@ -28,3 +28,14 @@ def _matcher(label: str, value: str) -> str:
         if value.startswith(sign):
             return f'{label}{operator}"{value.removeprefix(sign)}"'
     return f'{label}="{value}"'
+
+
+def per_second(expression: str) -> str:
+    """How fast a counter grows, over a time that fits the graph."""
+    return f"rate({expression}[$__rate_interval])"
+
+
+def quantile(share: float, histogram: str, *by: str, **labels: str) -> str:
+    """A quantile of a histogram of ours, `by` some of its labels."""
+    buckets = per_second(metric(f"{histogram}_bucket", **labels))
+    return f"histogram_quantile({share}, sum by ({', '.join(('le', *by))}) ({buckets}))"

@@ -122,8 +122,22 @@ class Metrics:
 
     def report(self, report: Report) -> None:
         """Hook of the supervisor."""
-        if report.change is Change.CRASHED:
-            self._restarts.labels(report.name).inc()
+        match report.change:
+            case Change.STARTED:
+                self._introduce(report.name)
+            case Change.STOPPED:
+                self.gauges.forget(report.name)
+            case Change.CRASHED:
+                self._restarts.labels(report.name).inc()
+            case Change.RELOADED:
+                pass
+
+    def _introduce(self, name: str) -> None:
+        """Show zeroes from the start: a rate does not see the step from nothing to one."""
+        self.gauges.expect(name)
+        for counter in (*self._jobsets.values(), self._failed, self._restarts):
+            counter.labels(name)
+        self._undecided.labels(name, Result.BUG.value)
 
     def stage(self, name: str, *, stage: Stage, seconds: float) -> None:
         """A job of the WorkloadMixing `name` ended `stage` after `seconds`."""

@@ -99,9 +99,5 @@ class Roster:
             ready = self._services.settings.product.ready
             crashed = Finding(type=ready, status="False", reason="Crashed", message=text)
             self.status(report.name).report([crashed], {})
-        if report.change is Change.STARTED:
-            self._services.metrics.gauges.expect(report.name)
-        if report.change is Change.STOPPED:
-            self._services.metrics.gauges.forget(report.name)
         self._log(report)
         self._services.metrics.report(report)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from support.chart import CASES, CHART, GOLDENS, Refused, helm, render, template
 from k8s_bridge.cli.options import settings_options, to_settings
 from k8s_bridge.runtime.gates import Gates, Transport
 from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
+from monitoring.alerts import RUNBOOKS
+from monitoring.dashboards import DASHBOARDS, document
 
 EVERYTHING, DEFAULT = (
     next(case for case in CASES if case.stem == name) for name in ("everything", "default")
@@ -97,6 +100,22 @@ def test_only_the_secrets_that_a_mixing_names_can_be_read_and_only_where_it_is()
         },
         "science": {"secrets": ["other-token"], "configmaps": ["other-ca"]},
     }
+
+
+def test_dashboards_are_config_maps_that_grafanas_sidecar_finds():
+    shown = {"enabled": True, "annotations": {"grafana_folder": "Slurm"}}
+    monitor = {"runbooks": "https://wiki.example/runbooks", "dashboards": shown}
+    made = [obj for obj in render({"slurmBridge": {"monitor": monitor}}) if obj["kind"] == "ConfigMap"]
+    assert {found["metadata"]["name"] for found in made} == {
+        f"k8s-bridge-dashboard-{dashboard.name}" for dashboard in DASHBOARDS
+    }
+    for found, dashboard in zip(made, DASHBOARDS, strict=True):
+        assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert found["metadata"]["annotations"] == {"grafana_folder": "Slurm"}
+        ((name, text),) = found["data"].items()
+        assert name == f"k8s-bridge-{dashboard.name}.json"
+        assert "https://wiki.example/runbooks" in text
+        assert json.loads(text.replace("https://wiki.example/runbooks", RUNBOOKS)) == document(dashboard)
 
 
 def test_switched_off_nothing_is_left_of_the_bridge():

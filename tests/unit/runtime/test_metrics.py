@@ -185,3 +185,16 @@ def test_a_condition_is_shown_until_its_workloadmixing_is_gone():
     assert sample(metrics, "k8s_bridge_condition", workloadmixing="hpc/main", type="Ready") == 0
     metrics.gauges.acquit("hpc/main")
     assert sample(metrics, "k8s_bridge_condition") is None
+
+
+def test_a_bridge_is_there_with_zeroes_from_its_start_to_its_end():
+    metrics = Metrics(lambda: True)
+    metrics.report(Report(name="a/b", change=Change.STARTED))
+    assert sample(metrics, "k8s_bridge_synced", workloadmixing="a/b") == 0
+    for counter in ("jobs_failed", "jobsets_created", "bridge_restarts", "undecided"):
+        assert sample(metrics, f"k8s_bridge_{counter}_total", workloadmixing="a/b") == 0
+    metrics.report(Report(name="a/b", change=Change.CRASHED))
+    assert sample(metrics, "k8s_bridge_bridge_restarts_total", workloadmixing="a/b") == 1
+    assert sample(metrics, "k8s_bridge_synced", workloadmixing="a/b") == 0
+    metrics.report(Report(name="a/b", change=Change.STOPPED))
+    assert sample(metrics, "k8s_bridge_synced") is None
