@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
-
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.ray import moves
 from k8s_bridge.ray import predicates as is_
@@ -67,5 +65,4 @@ def decide(unit: Unit, *, now: float) -> Decision[Effect]:
     for row in TABLE:  # the last row always holds
         if row.holds(facts):
             break
-    decision = msgspec.structs.replace(row.move(facts, now), state=row.state.value)
-    return speak(facts, row.state, decision, now)
+    return speak(facts, row.state, row.move(facts, now), now)

@@ -9,7 +9,7 @@ from api.views import Pod
 from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition, is_true
 from k8s_bridge.core.lazy import lazy
 from k8s_bridge.ray import names
-from k8s_bridge.ray.release import Release
+from k8s_bridge.ray.release import Release, youngest
 from k8s_bridge.ray.unit import Unit
 
 SUCCEEDED = "SUCCEEDED"
@@ -74,18 +74,14 @@ class Facts:
         """It was let go, and its capacity is not the same any more."""
         if not self.released or self.release is None:
             return False
-        if not self.admitted:
-            return True
-        now = Release.on(self.release.job_id, workload=self.unit.workload, pods=())
-        return (now.workload_uid, now.admitted) != (self.release.workload_uid, self.release.admitted)
+        return not self.admitted or not self.release.still(self.admission)
 
     @lazy
     def short(self) -> bool:
         """It was let go, and a worker is gone or was replaced since."""
         if not self.released or self.release is None:
             return False
-        now = Release.on(self.release.job_id, workload=self.unit.workload, pods=self.unit.workers)
-        return len(self.joined) < self.wanted or now.youngest > self.release.youngest
+        return len(self.joined) < self.wanted or youngest(self.unit.workers) > self.release.youngest
 
     @lazy
     def requeuing(self) -> bool:

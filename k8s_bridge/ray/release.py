@@ -5,26 +5,23 @@ Everything in it is the API server's own: no clock of ours is compared with one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from api.views import Pod, Workload
-from k8s_bridge.core.admission import condition
-
-_FIELDS = 4
+from api.views import Pod
+from k8s_bridge.core.admission import Admission
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """A submission and the capacity under it; written into an annotation of the RayJob.
+class Release(NamedTuple):
+    """A submission and the capacity under it; written into an annotation of the RayJob. Unix seconds.
 
     `admitted` is when Kueue admitted the Workload, `youngest` when the last worker pod was made.
     """
 
     job_id: str
     workload_uid: str
-    admitted: str
-    youngest: str
+    admitted: int
+    youngest: int
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.workload_uid} {self.admitted} {self.youngest}"
@@ -32,23 +29,23 @@ class Release:
     @classmethod
     def parse(cls, text: str) -> Release | None:
         """The release in an annotation; None when there is none, or none that can be read."""
-        parts = text.split(" ")
-        if len(parts) != _FIELDS:
+        try:
+            job_id, uid, admitted, youngest = text.split(" ")
+            return cls(job_id, uid, int(admitted), int(youngest))
+        except ValueError:
             return None
-        return cls(job_id=parts[0], workload_uid=parts[1], admitted=parts[2], youngest=parts[3])
 
     @classmethod
-    def on(cls, job_id: str, *, workload: Workload | None, pods: tuple[Pod, ...]) -> Release:
+    def on(cls, job_id: str, *, admission: Admission, pods: Iterable[Pod]) -> Release:
         """The release of a submission on what is there now."""
-        admitted = condition(workload.status.conditions, "Admitted") if workload else None
-        made = [pod.metadata.creation_timestamp for pod in pods if pod.metadata.creation_timestamp]
-        return cls(
-            job_id=job_id,
-            workload_uid=workload.metadata.uid if workload else "",
-            admitted=_text(admitted.last_transition_time if admitted else None),
-            youngest=_text(max(made, default=None)),
-        )
+        return cls(job_id, admission.workload_uid, int(admission.since), youngest(pods))
+
+    def still(self, admission: Admission) -> bool:
+        """Whether an admitted Workload is the same, and was not taken back and given again since."""
+        return self.workload_uid == admission.workload_uid and self.admitted == int(admission.since)
 
 
-def _text(when: datetime | None) -> str:
-    return when.isoformat() if when else "-"
+def youngest(pods: Iterable[Pod]) -> int:
+    """When the last of the pods was made; 0 when that is not known."""
+    made = (pod.metadata.creation_timestamp for pod in pods)
+    return max((int(when.timestamp()) for when in made if when is not None), default=0)

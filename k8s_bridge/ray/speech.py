@@ -41,24 +41,20 @@ _DENIED = "TranslationFailed"
 """The event of a JobSet that could not be made, whatever refused it."""
 
 
-def speak(facts: Facts, state: State, decision: Decision[Effect], now: float) -> Decision[Effect]:
-    """The decision with what its owner should read: the state when it lasts, an event when it changes."""
-    if facts.unit.job is None:
-        return decision
-    unsettled = state in _SETTLED and (facts.unit.seen is None or facts.unit.seen.state is not state)
-    if state in _AT_ONCE or (state in _SETTLED and not unsettled and since(facts, now) >= _SETTLE):
-        decision = decision.also(*_annotated(facts, state, decision))
-    decision = decision.also(*_event(facts, state, decision))
-    if state in _SETTLED and since(facts, now) < _SETTLE:
-        after = _SETTLE if decision.after is None else min(_SETTLE, decision.after)
-        return Decision(
-            state=decision.state,
-            effects=decision.effects,
-            after=after,
-            reason=decision.reason,
-            text=decision.text,
-        )
-    return decision
+def speak(facts: Facts, state: State, verdict: Decision[Effect], now: float) -> Decision[Effect]:
+    """The verdict in `state`, with what its owner should read: where it stands, and events of changes."""
+    effects, after = verdict.effects, verdict.after
+    if facts.unit.job is not None:
+        lasts = 0.0
+        if state in _SETTLED:
+            seen = facts.unit.seen
+            lasts = _SETTLE if seen is None or seen.state is not state else _SETTLE - since(facts, now)
+        if lasts > 0:
+            after = lasts if after is None else min(lasts, after)
+        elif state in _SETTLED or state in _AT_ONCE:
+            effects += _annotated(facts, state, verdict)
+        effects += _event(facts, state, verdict)
+    return Decision(state=state.value, effects=effects, after=after, reason=verdict.reason, text=verdict.text)
 
 
 def _annotated(facts: Facts, state: State, decision: Decision[Effect]) -> tuple[Effect, ...]:

@@ -10,6 +10,7 @@ import msgspec
 from api.ray_views import RayCluster, RayJob, Submitter
 from api.v1alpha1.ray import RaySpec
 from api.views import JobSet, Pod, Workload
+from k8s_bridge.core.admission import admission_of
 from k8s_bridge.ray import names
 from k8s_bridge.ray.release import Release
 from k8s_bridge.ray.request import request_of
@@ -133,7 +134,7 @@ def submitter(
 
 
 PAIR = (worker("w-0"), worker("w-1"))
-RELEASED = str(Release.on("job-1", workload=workload(admitted=EARLY), pods=PAIR))
+RELEASED = str(Release.on("job-1", admission=admission_of(workload(admitted=EARLY)), pods=PAIR))
 
 
 def unit(**more: Any) -> Unit:

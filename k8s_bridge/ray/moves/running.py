@@ -36,7 +36,7 @@ def release(facts: Facts, now: float) -> Verdict:
     text = f"{facts.wanted} of {facts.wanted} workers have joined"
     if facts.released:
         return verdict("Released", text, go)
-    record = Record.on(job_id, workload=facts.unit.workload, pods=facts.unit.workers)
+    record = Record.on(job_id, admission=facts.admission, pods=facts.unit.workers)
     return verdict("Released", text, note(facts, {names.RELEASED: str(record)}), go)
 
 
