@@ -12,6 +12,7 @@ import click
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.cli.cluster import cluster_options, server_of
+from k8s_bridge.cli.completion import complete_mixings
 from k8s_bridge.cli.doctor_table import print_results
 from k8s_bridge.cli.documents import mixing_of
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
@@ -28,7 +29,12 @@ _STDIN = "-"
     "--namespace", "-n", "namespaces", multiple=True, help="Look here; repeatable. Else the context's."
 )
 @click.option(
-    "--workloadmixing", "names", metavar="namespace/name", multiple=True, help="Only this; repeatable."
+    "--workloadmixing",
+    "names",
+    metavar="namespace/name",
+    multiple=True,
+    shell_complete=complete_mixings,
+    help="Only this; repeatable.",
 )
 @click.option("--config", "paths", type=_FILE, multiple=True, help="File with a WorkloadMixing; repeatable.")
 @click.option("--token-file", type=_FILE, help="Token for Slurm, in place of the WorkloadMixing's.")

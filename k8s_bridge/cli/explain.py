@@ -7,22 +7,24 @@ import time
 import click
 from rich.console import Console
 
+from k8s_bridge.cli.bridge_at import bridge_options
+from k8s_bridge.cli.completion import complete_jobs
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
-from k8s_bridge.cli.remote import Remote, address_option
+from k8s_bridge.cli.remote import Remote
 from k8s_bridge.cli.tables import render_detail
 
 
 @click.command(epilog=EXIT_HELP)
-@click.argument("job")
-@address_option
+@click.argument("job", shell_complete=complete_jobs)
+@bridge_options
 @output_option
-def explain(*, job: str, address: str, form: str | None) -> None:
+def explain(*, job: str, remote: Remote, form: str | None) -> None:
     """Explain JOB (a Slurm job id such as 42, 42_3 or 42+1): its state, the facts, the next step."""
-    details = Remote(address).unit(job)
+    details = remote.unit(job)
     if not details:
         fail(
-            f"job {job} is not known to the bridge at {address}. Either it is over, or its partition is not\n"
-            f"among the partitionMappings: `scontrol show job {job}` and `k8s-bridge top` tell.",
+            f"job {job} is not known to the bridge at {remote.address}. Either it is over, or its partition\n"
+            f"is not among the partitionMappings: `scontrol show job {job}` and `k8s-bridge top` tell.",
             code=Exit.UNKNOWN_UNIT,
         )
     if form is not None:

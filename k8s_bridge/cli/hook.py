@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from api.crd import crd as definition
-from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
+from k8s_bridge.cli.cluster import act, server_of
+from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.core import naming
 from k8s_bridge.core.effects import Apply, Delete, ObjectRef, Patch
-from k8s_bridge.core.errors import BridgeError, Missing
-from k8s_bridge.kube import auth
+from k8s_bridge.core.errors import Missing
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.sources import MixingObject
 
@@ -47,14 +47,7 @@ def farewell(*, namespaces: tuple[str, ...]) -> None:
 
 
 def _do(work: Work) -> None:
-    async def with_client() -> None:
-        async with KubeClient(auth.load()) as client:
-            await work(client)
-
-    try:
-        asyncio.run(with_client())
-    except BridgeError as error:
-        fail(str(error), code=Exit.FAILED)
+    act(server_of("", context=""), work)
 
 
 async def _apply_definition(client: KubeClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from k8s_bridge.cli.completion import complete_for_kubectl, completion
 from k8s_bridge.cli.crd import crd
 from k8s_bridge.cli.demo import demo
 from k8s_bridge.cli.doctor import doctor
@@ -47,6 +48,18 @@ main.add_command(render)
 main.add_command(crd)
 main.add_command(hook)
 main.add_command(slurm_plugin)
+main.add_command(completion)
+
+
+def kubectl() -> None:
+    """The entry point of `kubectl bridge`: the same program by another name."""
+    main(prog_name="kubectl bridge")
+
+
+def kubectl_complete() -> None:
+    """The entry point that kubectl completes `kubectl bridge` by."""
+    complete_for_kubectl(main)
+
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,11 +9,10 @@ import click
 
 from api.problems import InvalidWorkloadMixing
 from api.v1alpha1.workloadmixing import WorkloadMixing
+from k8s_bridge.cli.cluster import ask, cluster_options, server_of
+from k8s_bridge.cli.completion import complete_mixings
 from k8s_bridge.cli.documents import mixing_of
-from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
-from k8s_bridge.core.errors import BridgeError, Terminal
-from k8s_bridge.kube import auth
-from k8s_bridge.kube.apiserver import ApiServer
+from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.sources import MixingObject, read_object
 from k8s_bridge.slurm.plugin import MARK, File, Unusable, bundle
@@ -27,9 +25,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command(epilog=EXIT_HELP)
 @click.option("--config", "paths", type=_FILE, multiple=True, help="File with a WorkloadMixing; repeatable.")
-@click.option("--workloadmixing", "names", metavar=_NAME, multiple=True, help="One in a cluster; repeatable.")
-@click.option("--kubeconfig", default="", help="Kubeconfig. Else as for `run`.")
-@click.option("--context", default="", help="Context of the kubeconfig. Else its current one.")
+@click.option(
+    "--workloadmixing",
+    "names",
+    metavar=_NAME,
+    multiple=True,
+    shell_complete=complete_mixings,
+    help="One in a cluster; repeatable.",
+)
+@cluster_options
 @click.option("--nudge-url", default="", help="Address of the bridge's HTTP server: makes nudges.")
 @click.option(
     "--max-node-count",
@@ -40,6 +44,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--directory", type=click.Path(path_type=Path, file_okay=False), help="Write the files here.")
 @click.option("--print", "printed", is_flag=True, help="Print the files instead.")
+@output_option
 def slurm_plugin(  # noqa: PLR0913 - one for each option
     *,
     paths: tuple[Path, ...],
@@ -50,6 +55,7 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
     max_node_count: int,
     directory: Path | None,
     printed: bool,
+    form: str | None,
 ) -> None:
     """Make job_submit.lua and lines for slurm.conf from WorkloadMixings.
 
@@ -59,8 +65,8 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
     """
     if not (paths or names):
         fail("give --config FILE or --workloadmixing namespace/name.", code=Exit.USAGE)
-    if (directory is None) == (not printed):
-        fail("give either --directory or --print.", code=Exit.USAGE)
+    if (directory is None) == (not (printed or form)):
+        fail("give either --directory or --print (or --output).", code=Exit.USAGE)
     if nudge_url and not nudge_url.startswith(("http://", "https://")):
         fail(f"--nudge-url: {nudge_url!r} is no URL; write for example http://bridge:8080.", code=Exit.USAGE)
     mixings = [*map(mixing_of, paths), *_from_cluster(names, kubeconfig=kubeconfig, context=context)]
@@ -68,7 +74,9 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
         files = bundle(mixings, max_nodes=max_node_count, nudge=nudge_url)
     except Unusable as error:
         fail(str(error), code=Exit.USAGE)
-    if directory is None:
+    if form is not None:
+        emit([{"name": file.name, "mode": f"{file.mode:o}", "text": file.text} for file in files], form)
+    elif directory is None:
         _print(files)
     else:
         _write(files, directory)
@@ -80,22 +88,12 @@ def _from_cluster(names: Sequence[str], *, kubeconfig: str, context: str) -> lis
             fail(f"--workloadmixing: {name!r} is not {_NAME}; write for example hpc/main.", code=Exit.USAGE)
     if not names:
         return []
-    try:
-        server = auth.load(kubeconfig, context=context)
-        return [_read(found) for found in asyncio.run(_fetch(server, names))]
-    except Terminal as error:
-        fail(str(error), code=Exit.USAGE if error.reason == "Kubeconfig" else Exit.FAILED)
-    except BridgeError as error:
-        fail(str(error), code=Exit.FAILED)
 
+    async def fetch(client: KubeClient) -> list[MixingObject]:
+        pairs = (full.partition("/") for full in names)
+        return [await client.get(MixingObject, name=name, namespace=place) for place, _, name in pairs]
 
-async def _fetch(server: ApiServer, names: Sequence[str]) -> list[MixingObject]:
-    found = []
-    async with KubeClient(server) as client:
-        for full in names:
-            namespace, _, name = full.partition("/")
-            found.append(await client.get(MixingObject, name=name, namespace=namespace))
-    return found
+    return [_read(found) for found in ask(server_of(kubeconfig, context=context), fetch)]
 
 
 def _read(found: MixingObject) -> WorkloadMixing:

@@ -11,8 +11,10 @@ import click
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from k8s_bridge.cli.bridge_at import bridge_options
+from k8s_bridge.cli.completion import complete_partitions, complete_users
 from k8s_bridge.cli.output import EXIT_HELP, emit, output_option
-from k8s_bridge.cli.remote import Remote, address_option
+from k8s_bridge.cli.remote import Remote
 from k8s_bridge.cli.tables import UnitRow, render_units, sort_units
 
 _PIPE_WIDTH = 200
@@ -20,7 +22,7 @@ _PIPE_WIDTH = 200
 
 
 @click.command(epilog=EXIT_HELP)
-@address_option
+@bridge_options
 @output_option
 @click.option("--once", is_flag=True, help="Print once and end, instead of refreshing.")
 @click.option(
@@ -30,13 +32,15 @@ _PIPE_WIDTH = 200
     show_default=True,
     help="Seconds between looks.",
 )
-@click.option("--partition", default="", help="Only units of this Slurm partition.")
-@click.option("--user", default="", help="Only units of this user.")
+@click.option(
+    "--partition", default="", shell_complete=complete_partitions, help="Only units of this Slurm partition."
+)
+@click.option("--user", default="", shell_complete=complete_users, help="Only units of this user.")
 def top(  # noqa: PLR0913 - one argument for each option
-    *, address: str, form: str | None, once: bool, interval: float, partition: str, user: str
+    *, remote: Remote, form: str | None, once: bool, interval: float, partition: str, user: str
 ) -> None:
     """Show all units live: state, age, and what each waits for and why."""
-    remote, console = Remote(address), Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
     def rows() -> list[UnitRow]:
         everything = remote.units()
@@ -48,7 +52,7 @@ def top(  # noqa: PLR0913 - one argument for each option
     elif once or not console.is_terminal:
         console.print(render_units(rows(), now=time.time()))
     else:
-        _live(console, lambda: render_units(rows(), now=time.time(), title=address), seconds=interval)
+        _live(console, lambda: render_units(rows(), now=time.time(), title=remote.address), seconds=interval)
 
 
 def _live(console: Console, draw: Callable[[], RenderableType], *, seconds: float) -> None:

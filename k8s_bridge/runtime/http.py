@@ -22,6 +22,7 @@ from starlette.routing import Route
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.metrics import Metrics
 from k8s_bridge.runtime.settings import Bind, SettingsError
+from k8s_bridge.runtime.turn import ALONE, Turn
 from k8s_bridge.runtime.units import Units
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -36,6 +37,7 @@ class Endpoints:
     metrics: Metrics
     units: Units
     nudge: Callable[[str], None]
+    turn: Callable[[], Turn] = lambda: ALONE
 
 
 def application(endpoints: Endpoints) -> Starlette:
@@ -45,6 +47,7 @@ def application(endpoints: Endpoints) -> Starlette:
         routes=[
             Route("/healthz", handlers.healthz),
             Route("/readyz", handlers.readyz),
+            Route("/leader", handlers.leader),
             Route("/metrics", handlers.metrics),
             Route("/nudge", handlers.nudge, methods=["POST"]),
             Route("/debug/units", handlers.units),
@@ -64,6 +67,9 @@ class _Handlers:
     async def readyz(self, _request: Request) -> Response:
         unready = self._at.health.unready
         return PlainTextResponse(unready or "ok", status_code=503 if unready else 200)
+
+    async def leader(self, _request: Request) -> Response:
+        return _json(self._at.turn())
 
     async def metrics(self, _request: Request) -> Response:
         return Response(self._at.metrics.text(), headers={"Content-Type": METRICS_TYPE})

@@ -30,6 +30,7 @@ from k8s_bridge.runtime.roster import Roster
 from k8s_bridge.runtime.services import BridgeFactory, Nudges, Services
 from k8s_bridge.runtime.settings import Bind, Election, Settings
 from k8s_bridge.runtime.sources import FileSource, MixingObject
+from k8s_bridge.runtime.turn import ALONE, Turn
 from k8s_bridge.runtime.units import Units
 
 
@@ -78,7 +79,11 @@ class Process:
         )
         self._roster = Roster(services, factory)
         endpoints = Endpoints(
-            health=self._health, metrics=self._metrics, units=self._units, nudge=self._nudges.nudge
+            health=self._health,
+            metrics=self._metrics,
+            units=self._units,
+            nudge=self._nudges.nudge,
+            turn=self._turn,
         )
         self._http = HttpServer(application(endpoints), settings.http)
         self._reflectors: list[Reflector[MixingObject]] = []
@@ -167,6 +172,11 @@ class Process:
         task = asyncio.get_running_loop().create_task(part, name=name)
         self._tasks.add(task)
         return task
+
+    def _turn(self) -> Turn:
+        if self._settings.election is Election.NONE:
+            return ALONE
+        return Turn(leads=self._lease.held(), leader=self._lease.holder())
 
     def _may_write(self) -> bool:
         return self._settings.election is Election.NONE or self._lease.held()

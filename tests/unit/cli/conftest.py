@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Iterator
 
@@ -9,8 +10,22 @@ import pytest
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.http import Endpoints, HttpServer, application
 from k8s_bridge.runtime.metrics import Metrics
-from k8s_bridge.runtime.settings import Bind
+from k8s_bridge.runtime.settings import LEASE_NAME, Bind
 from k8s_bridge.runtime.units import UnitDetail, UnitRow, Units
+from k8s_bridge.sandbox.apiserver.kinds import LEASES, NAMESPACES, WORKLOADMIXINGS
+from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
+from k8s_bridge.sandbox.apiserver.server import ApiServer
+from k8s_bridge.sandbox.apiserver.storage import Storage
+
+SPEC = {
+    "slurmRestURL": "https://slurm:6820",
+    "localQueue": "hpc",
+    "partitionMappings": [{"partitionName": "cpu", "workloadPriorityClass": "normal"}],
+    "slurmd": {"image": "registry.example.com/slurmd:1", "confServer": "ctl:6817", "authSecretName": "slurm"},
+}
+
+POD = "bridge-5d9-x2k"
+"""The pod that holds the lease of `cluster`."""
 
 NOW = 1_800_000_000.0
 
@@ -80,3 +95,60 @@ def bridge() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.address.port}"
     server.stop()
     thread.join()
+
+
+@pytest.fixture
+def spec():
+    """Of a WorkloadMixing."""
+    return SPEC
+
+
+@contextlib.contextmanager
+def serving(storage: Storage, **options) -> Iterator[ApiServer]:
+    """An API server in a thread of its own."""
+    up, down, made = threading.Event(), threading.Event(), []
+
+    async def serve() -> None:
+        async with ApiServer(storage, **options) as server:
+            made.append(server)
+            up.set()
+            await asyncio.to_thread(down.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert up.wait(10)
+        yield made[0]
+    finally:
+        down.set()
+        thread.join()
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    """Of an API server with hpc/main."""
+    storage = Storage()
+    storage.create(NAMESPACES, {"metadata": {"name": "hpc"}})
+    storage.create(WORKLOADMIXINGS, {"metadata": {"name": "main", "namespace": "hpc"}, "spec": SPEC})
+    with serving(storage) as server:
+        write_kubeconfig(server, tmp_path / "kubeconfig", namespace="hpc")
+        yield tmp_path / "kubeconfig"
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The kubeconfig of an API server with a leader's lease, and its storage."""
+    storage = Storage()
+    storage.create(NAMESPACES, {"metadata": {"name": "bridge"}})
+    meta = {"name": LEASE_NAME, "namespace": "bridge"}
+    storage.create(LEASES, {"metadata": meta, "spec": {"holderIdentity": f"{POD}_1_ab"}})
+    with serving(storage) as server:
+        write_kubeconfig(server, tmp_path / "kubeconfig", namespace="elsewhere")
+        yield tmp_path / "kubeconfig", storage
+
+
+@pytest.fixture
+def guarded():
+    """The URL of an API server that admits one token only."""
+    with serving(Storage(), tokens=frozenset({"right"})) as server:
+        yield server.url

@@ -71,7 +71,7 @@ def test_without_a_bridge_the_error_says_how_to_reach_one(command):
     result = call(*command, "--address", "127.0.0.1:1")
     assert result.exit_code == Exit.NO_BRIDGE
     assert "no bridge answers at http://127.0.0.1:1" in result.output
-    assert "kubectl port-forward" in result.output
+    assert "kubectl bridge top --namespace" in result.output
 
 
 def test_something_else_at_the_address_is_told_apart(bridge):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import asyncio
-import threading
+import json
 
 import pytest
 import yaml
@@ -9,17 +8,6 @@ from click.testing import CliRunner
 
 from k8s_bridge.cli.main import main
 from k8s_bridge.cli.output import Exit
-from k8s_bridge.sandbox.apiserver.kinds import NAMESPACES, WORKLOADMIXINGS
-from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
-from k8s_bridge.sandbox.apiserver.server import ApiServer
-from k8s_bridge.sandbox.apiserver.storage import Storage
-
-SPEC = {
-    "slurmRestURL": "https://slurm:6820",
-    "localQueue": "hpc",
-    "partitionMappings": [{"partitionName": "cpu", "workloadPriorityClass": "normal"}],
-    "slurmd": {"image": "registry.example.com/slurmd:1", "confServer": "ctl:6817", "authSecretName": "slurm"},
-}
 
 
 def call(*args):
@@ -27,32 +15,10 @@ def call(*args):
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path, spec):
     path = tmp_path / "main.yaml"
-    path.write_text(yaml.safe_dump(SPEC))
+    path.write_text(yaml.safe_dump(spec))
     return path
-
-
-@pytest.fixture
-def kubeconfig(tmp_path):
-    """Of an API server in a thread of its own, with hpc/main."""
-    path, up, down = tmp_path / "kubeconfig", threading.Event(), threading.Event()
-    storage = Storage()
-    storage.create(NAMESPACES, {"metadata": {"name": "hpc"}})
-    storage.create(WORKLOADMIXINGS, {"metadata": {"name": "main", "namespace": "hpc"}, "spec": SPEC})
-
-    async def serve():
-        async with ApiServer(storage) as server:
-            write_kubeconfig(server, path, namespace="hpc")
-            up.set()
-            await asyncio.to_thread(down.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert up.wait(10)
-    yield path
-    down.set()
-    thread.join()
 
 
 def test_it_writes_the_files_and_says_which(file, tmp_path):
@@ -100,6 +66,15 @@ def test_it_reads_a_custom_resource(kubeconfig):
     assert '["cpu"] = {}' in result.output
 
 
+def test_it_prints_for_machines(file):
+    files = json.loads(call("--config", file, "-o", "json").output)
+    assert [(one["name"], one["mode"]) for one in files] == [
+        ("job_submit.lua", "644"),
+        ("slurm.conf.fragment", "644"),
+    ]
+    assert '["cpu"] = {}' in files[0]["text"]
+
+
 def test_a_custom_resource_that_is_not_there_is_named(kubeconfig):
     result = call("--workloadmixing", "hpc/other", "--kubeconfig", kubeconfig, "--print")
     assert result.exit_code == Exit.FAILED
@@ -126,9 +101,9 @@ def test_a_wrong_option_is_named_with_what_to_do(file, args, text):
     assert "Traceback" not in result.output
 
 
-def test_a_wrong_document_is_told_with_all_its_problems(tmp_path):
+def test_a_wrong_document_is_told_with_all_its_problems(tmp_path, spec):
     path = tmp_path / "main.yaml"
-    path.write_text(yaml.safe_dump({**SPEC, "localQueue": "", "slurmRestURL": "http://slurm"}))
+    path.write_text(yaml.safe_dump({**spec, "localQueue": "", "slurmRestURL": "http://slurm"}))
     result = call("--config", path, "--print")
     assert result.exit_code == Exit.USAGE
     assert "localQueue" in result.output

@@ -207,10 +207,13 @@ async def test_the_standby_is_ready_writes_nothing_and_takes_over_when_the_leade
                 await until(lambda: not standby.process._health.unready)
                 assert (await client.get("/readyz")).status_code == 200
                 assert "k8s_bridge_leader 0.0" in (await client.get("/metrics")).text
+                turn = (await client.get("/leader")).json()
+                assert (turn["leads"], turn["leader"]) == (False, leader.process._lease._identity)
                 leader.stop.set()
                 await leader.task
                 await until(standby.process._may_write)
                 assert "k8s_bridge_leader 1.0" in (await client.get("/metrics")).text
+                assert (await client.get("/leader")).json()["leads"]
 
 
 async def test_a_file_without_any_cluster_is_served_and_ends_at_once(tmp_path):
