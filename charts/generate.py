@@ -12,6 +12,7 @@ import yaml
 from api.crd import crd_yaml
 from api.schema import json_form
 from api.v1alpha1 import WorkloadMixingSpec
+from k8s_bridge.ray.policies import policies
 from monitoring import alerts
 from monitoring.dashboards import DASHBOARDS, document
 
@@ -25,6 +26,9 @@ def outputs() -> dict[Path, str]:
         CHART / "crds/workloadmixings.yaml": crd_yaml(),
         CHART / "values.schema.json": _json(_schema()),
         CHART / "files/alerts.yaml": yaml.safe_dump(alerts.rules(), sort_keys=False, width=110),
+        CHART / "files/ray-policies.yaml": yaml.safe_dump_all(
+            policies(prefix="ray-bridge-policy", mutating="mutating"), sort_keys=False, width=110
+        ),
         **{CHART / f"files/dashboards/{found.name}.json": _json(document(found)) for found in DASHBOARDS},
     }
 

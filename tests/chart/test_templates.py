@@ -15,8 +15,8 @@ from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
 from monitoring.alerts import RUNBOOKS
 from monitoring.dashboards import DASHBOARDS, document
 
-EVERYTHING, DEFAULT = (
-    next(case for case in CASES if case.stem == name) for name in ("everything", "default")
+EVERYTHING, DEFAULT, RAY = (
+    next(case for case in CASES if case.stem == name) for name in ("everything", "default", "ray")
 )
 
 
@@ -139,3 +139,21 @@ def test_switched_off_nothing_is_left_of_the_bridge():
 def test_what_cannot_work_is_refused_and_named(values, said):
     with pytest.raises(Refused, match=said):
         render(values)
+
+
+def test_the_ray_bridge_has_a_process_rights_and_policies_of_its_own():
+    objects = render(values_of(RAY))
+    container = only("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
+
+    assert container["args"][:3] == ["run", "ray", "--namespace=science"]
+    assert only("ServiceAccount", objects)["metadata"]["name"] == "k8s-bridge-ray"
+    bound = {
+        obj["metadata"]["name"]: obj["spec"]["policyName"]
+        for obj in objects
+        if "Binding" in obj["kind"] and "spec" in obj
+    }
+    assert bound == {
+        f"k8s-bridge-ray-{name}": f"k8s-bridge-ray-{name}" for name in ("accept", "check", "hold")
+    }
+    versions = {obj["apiVersion"] for obj in objects if obj["kind"] == "MutatingAdmissionPolicy"}
+    assert versions == {"admissionregistration.k8s.io/v1beta1"}
