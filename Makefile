@@ -7,7 +7,7 @@ RUN := .venv/bin/
 AGAIN := $(RUN)pytest --last-failed --last-failed-no-failures=none
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
 
-.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench docs packages test-packages
+.PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench soak docs packages test-packages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ fmt: .venv/.ready ## format and apply safe fixes
 
 bench: .venv/.ready ## scenarios with committed budgets; fails when one is missed
 	$(RUN)python -m bench
+
+soak: .venv/.ready ## jobs and faults at random in the sandbox for MINUTES (30), then a report
+	$(RUN)python -m bench.soak $(or $(MINUTES),30)
 
 docs: .venv/.ready ## CRD, JSON schema, alerts, dashboards and reference tables from code
 	$(RUN)python -m api.generate

@@ -74,6 +74,12 @@ class Kubelets:
                 await life.running.terminate(grace=0)
             self._lives.pop(life.uid, None)
 
+    async def kill(self, uid: str) -> None:
+        """The main process of a pod dies (a crash, the OOM killer); a pod without one is left alone."""
+        life = self._lives.get(uid)
+        if life and life.running:
+            await life.running.terminate(grace=0)
+
     def power_on(self, node: str) -> None:
         """The node boots: it finds its pods' containers gone."""
         self._dark.discard(node)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from sandbox.replay.virtual import run_virtually
+from support.virtual import run_virtually
 from sandbox.replay.world import World
 
 from k8s_bridge.sandbox.apiserver import kinds

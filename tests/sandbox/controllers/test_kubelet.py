@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from sandbox.controllers.make import Lab, in_lab, jobset
-from sandbox.replay.virtual import LoopClock, run_virtually
+from support.virtual import LoopClock, run_virtually
 
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.storage import Storage

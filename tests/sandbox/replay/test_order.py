@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from sandbox.replay.stream import Entry, Json
-from sandbox.replay.virtual import run_virtually
 from sandbox.replay.world import replay
+from support.virtual import run_virtually
 
 # One eviction from beginning to end, as the real controllers do it.
 STOPPING = [

@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 from sandbox.replay.stream import Entry, Told, read
-from sandbox.replay.virtual import run_virtually
+from support.virtual import run_virtually
 from sandbox.replay.world import recording, replay
 
 NUMBERS = [f"{n:02}" for n in range(1, 20)] + ["26", "27", "28", "29"]

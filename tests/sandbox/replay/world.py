@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from sandbox.replay.stream import Entry, Json
-from sandbox.replay.virtual import LoopClock
+from support.virtual import LoopClock
 
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.history import Change

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pytest
+
+from k8s_bridge.kube.lease import LeaderLease
+from k8s_bridge.kube.reflector import Reflector
+from k8s_bridge.slurm.client.gate import Gate
+from k8s_bridge.slurm.poller.poller import Poller
+
+_OWN_CLOCKS = (Gate, LeaderLease, Poller, Reflector)
+"""Classes whose default clock was taken from `time` before a test could replace it."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -44,3 +56,19 @@ def run_virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     """Run to the end on virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(work())
+
+
+@contextlib.contextmanager
+def virtual_time() -> Iterator[asyncio.Runner]:
+    """A runner on virtual time, by which the whole process reads its clocks: a world with a bridge in it.
+
+    Everything that talks has to be in this process, on this loop: nobody waits for anybody outside.
+    """
+    began = time.time()
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.MonkeyPatch.context() as patch:
+        now = runner.get_loop().time
+        patch.setattr(time, "time", lambda: began + now())
+        patch.setattr(time, "monotonic", now)
+        for owner in _OWN_CLOCKS:
+            patch.setitem(owner.__init__.__kwdefaults__, "clock", now)  # type: ignore[misc]
+        yield runner
