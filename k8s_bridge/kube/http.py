@@ -22,6 +22,7 @@ from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.errors import error_of
 from k8s_bridge.kube.lines import LineSplitter
 from k8s_bridge.kube.observe import Observer
+from k8s_bridge.kube.untied import untied
 
 MayWrite = Callable[[], bool]
 """Whether this instance may change anything at this very moment."""
@@ -92,14 +93,15 @@ class Channel:
         headers = dict(await self._server.credentials.headers())
         if call.content:
             headers["Content-Type"] = call.content_type
-        async with self._client.stream(
+        opening = self._client.stream(
             _ON_THE_WIRE.get(call.method, call.method),
             call.path,
             params=dict(call.query),
             headers=headers,
             content=call.content or None,
             extensions={**sni, **extensions},
-        ) as response:
+        )
+        async with untied(opening) as response:
             yield response
 
     async def read(self, call: Call, response: httpx.Response) -> bytes:

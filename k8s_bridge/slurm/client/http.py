@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 
 from k8s_bridge.core.errors import Conflict, Retry, Terminal
+from k8s_bridge.kube.untied import untied
 from k8s_bridge.slurm.client.config import SlurmEndpoint
 from k8s_bridge.slurm.client.gate import Gate, Urgency
 from k8s_bridge.slurm.client.tls import verification
@@ -173,7 +174,7 @@ class Http:
             status = size = 0
             body = Body(self._endpoint.max_object)
             try:
-                async with self._open(call, version) as response:
+                async with untied(self._open(call, version)) as response:
                     status = response.status_code
                     target: Sink = sink if status == _OK else body
                     async for chunk in response.aiter_bytes():

@@ -106,7 +106,10 @@ class Session:
         """The frame of a success; raises whatever else the answer amounts to."""
         error = errors.error_of(str(reply.call), status=reply.status, envelope=reply.envelope)
         if error is not None:
-            raise self._dated(error, reply)
+            try:
+                raise self._dated(error, reply)
+            finally:
+                del error  # else it refers to itself by way of its traceback, and keeps the answer
         assert reply.envelope is not None
         return reply.envelope
 

@@ -53,7 +53,8 @@ class Splitter:
         self._members: list[bytes] = []
         self._size = 0
         self._items: list[bytes] = []
-        self._step = self._begin
+        # A function, not a bound method: what refers to itself stays until the garbage collector comes by.
+        self._step = Splitter._begin
         self._found = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -63,7 +64,7 @@ class Splitter:
         if len(self._buffer) < self._wanted:
             return []
         self._items = []
-        while self._step():
+        while self._step(self):
             pass
         del self._buffer[: self._at]
         self._at = 0
@@ -77,7 +78,7 @@ class Splitter:
         """The last items and the frame, an object without the array. Malformed when the body broke off."""
         self._wanted = 0
         items = self.feed(b"")
-        if self._step != self._tail or self._buffer.strip():
+        if self._step is not Splitter._tail or self._buffer.strip():
             raise Malformed("the body is not one JSON object")
         return items, b"{" + b",".join(self._members) + b"}"
 
@@ -93,25 +94,25 @@ class Splitter:
                 raise Malformed("the body is not a JSON object")
             return False
         self._at = match.end()
-        self._step = self._member
+        self._step = Splitter._member
         return True
 
     def _member(self) -> bool:
         if not self._members and not self._found and self._buffer[self._at : self._at + 1] == b"}":
-            self._at, self._step = self._at + 1, self._tail
+            self._at, self._step = self._at + 1, Splitter._tail
             return True
         key = _KEY.match(self._buffer, self._at)
         if key is None:
             return False
         if key.group(1) == self._key and self._buffer[key.end() : key.end() + 1] == b"[":
-            self._at, self._step, self._found = key.end() + 1, self._item, True
+            self._at, self._step, self._found = key.end() + 1, Splitter._item, True
             return True
         value = _MEMBER.match(self._buffer, key.end())
         if value is None:
             return False
         self._members.append(bytes(self._buffer[self._at : value.end()]))
         self._size += value.end() - self._at
-        self._at, self._step = value.end(), self._separator
+        self._at, self._step = value.end(), Splitter._separator
         return True
 
     def _item(self) -> bool:
@@ -123,7 +124,7 @@ class Splitter:
         end = _END.match(self._buffer, self._at)
         if end is None:
             return False
-        self._at, self._step = end.end(), self._separator
+        self._at, self._step = end.end(), Splitter._separator
         return True
 
     def _separator(self) -> bool:
@@ -131,7 +132,7 @@ class Splitter:
         if match is None:
             return False
         self._at = match.end()
-        self._step = self._member if match.group(1) == b"," else self._tail
+        self._step = Splitter._member if match.group(1) == b"," else Splitter._tail
         return True
 
     def _tail(self) -> bool:

@@ -122,7 +122,10 @@ class Writes:
         envelope = self._session.checked(reply)
         ignored: BridgeError | None = errors.ignored(str(reply.call), envelope=envelope)
         if ignored is not None:
-            raise ignored
+            try:
+                raise ignored
+            finally:
+                del ignored  # as in Session.checked
 
 
 def _post(

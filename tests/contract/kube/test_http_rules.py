@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 
 import pytest
@@ -11,6 +12,7 @@ from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.credentials import StaticToken, TokenFile
 from k8s_bridge.kube.http import Limits
 from k8s_bridge.kube.transport import KubeClient
+from tests.contract.garbage import none_left
 from tests.contract.http_server import HttpServer, answer, cut, hang, held, stream
 from tests.contract.kube.conftest import LIMITS
 from tests.contract.kube.shapes import pod
@@ -41,6 +43,15 @@ async def test_the_environment_gives_neither_proxy_nor_password(server, client, 
     await get(fresh)
     await fresh.aclose()
     assert server.requests[0].headers["authorization"] == "Bearer secret"
+
+
+async def test_calls_leave_nothing_for_the_garbage_collector(server, client):
+    server.on("GET", POD, answer(200, pod("a", 1)), answer(200, pod("a", 1)), answer(503))
+    await get(client)
+    with none_left():
+        await get(client)
+        with contextlib.suppress(Retry):
+            await get(client)
 
 
 @pytest.mark.parametrize("code", [429, 503])

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
-from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.core.errors import Missing, Retry, Terminal
 from k8s_bridge.slurm.client import Hold, JobUpdate, Listing, SlurmClient, SlurmEndpoint, TokenSource
+from tests.contract.garbage import none_left
 from tests.contract.http_server import HttpServer, answer, cut, hang, held, stream
 from tests.contract.slurm.conftest import TOKEN, MakeClient
 
@@ -114,6 +116,21 @@ async def test_changed_nodes_are_read_at_once_though_partitions_did_not_change(
     )
     assert await v42.nodes(since=4) == Listing(items=(), last_update=9)
     assert [call.query for call in server.to("GET", f"{V}/nodes/")] == [{"update_time": "4"}, {}]
+
+
+async def test_calls_leave_nothing_for_the_garbage_collector(v42: SlurmClient, server: HttpServer) -> None:
+    server.on("GET", f"{V}/job/1", answer(200, jobs(job(1))))
+    server.on("GET", f"{V}/jobs/state/", answer(200, jobs()))
+    server.on("GET", f"{V}/job/2", answer(404, {"errors": [{"error_number": 2017}]}))
+    server.on("POST", f"{V}/job/1", answer(200, {"errors": [], "warnings": [{"description": "ignored"}]}))
+    await v42.job(1)
+    with none_left():
+        await v42.job(1)
+        await v42.job_states()
+        with contextlib.suppress(Missing):
+            await v42.job(2)
+        with contextlib.suppress(Terminal):
+            await v42.update_job(1, JobUpdate(comment="x"))
 
 
 async def test_one_malformed_job_is_counted_and_the_others_live_on(
