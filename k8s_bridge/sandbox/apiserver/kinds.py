@@ -61,6 +61,22 @@ def _kueue(plural: str, kind: str, **traits: object) -> Kind:
     return Kind(group="kueue.x-k8s.io", version="v1beta2", plural=plural, kind=kind, **traits)  # type: ignore[arg-type]
 
 
+def _policy(plural: str, kind: str, version: str) -> Kind:
+    return Kind(
+        group="admissionregistration.k8s.io",
+        version=version,
+        plural=plural,
+        kind=kind,
+        namespaced=False,
+        has_status=False,
+        custom=False,
+    )
+
+
+def _ray(plural: str, kind: str) -> Kind:
+    return Kind(group="ray.io", version="v1", plural=plural, kind=kind)
+
+
 PODS = _core(
     "pods",
     "Pod",
@@ -156,6 +172,13 @@ PRIORITYCLASSES = _kueue(
 COHORTS = _kueue("cohorts", "Cohort", namespaced=False)
 ADMISSIONCHECKS = _kueue("admissionchecks", "AdmissionCheck", namespaced=False)
 TOPOLOGIES = _kueue("topologies", "Topology", namespaced=False, has_status=False)
+MUTATING_POLICIES = _policy("mutatingadmissionpolicies", "MutatingAdmissionPolicy", "v1beta1")
+MUTATING_BINDINGS = _policy("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", "v1beta1")
+VALIDATING_POLICIES = _policy("validatingadmissionpolicies", "ValidatingAdmissionPolicy", "v1")
+VALIDATING_BINDINGS = _policy("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "v1")
+RAYCLUSTERS = _ray("rayclusters", "RayCluster")
+RAYJOBS = _ray("rayjobs", "RayJob")
+RAYCRONJOBS = _ray("raycronjobs", "RayCronJob")
 WORKLOADMIXINGS = Kind(
     group="k8s-bridge.x-k8s.io",
     version="v1alpha1",
@@ -184,6 +207,13 @@ ALL: tuple[Kind, ...] = (
     COHORTS,
     ADMISSIONCHECKS,
     TOPOLOGIES,
+    MUTATING_POLICIES,
+    MUTATING_BINDINGS,
+    VALIDATING_POLICIES,
+    VALIDATING_BINDINGS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    RAYCRONJOBS,
     WORKLOADMIXINGS,
 )
 BY_RESOURCE: dict[tuple[str, str, str], Kind] = {(k.group, k.version, k.plural): k for k in ALL}

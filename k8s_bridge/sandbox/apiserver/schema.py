@@ -25,6 +25,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "ports": ("containerPort", "protocol"),
     "replicatedJobs": ("name",),
     "replicatedJobsStatus": ("name",),
+    "schedulingGates": ("name",),
     "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
     "volumeDevices": ("devicePath",),
     "volumeMounts": ("mountPath",),

@@ -16,6 +16,7 @@ from k8s_bridge.sandbox.apiserver.custom import serve_custom_resources
 from k8s_bridge.sandbox.apiserver.faults import Faults
 from k8s_bridge.sandbox.apiserver.protocol import BreakableProtocol
 from k8s_bridge.sandbox.apiserver.storage import Storage
+from k8s_bridge.sandbox.policies.engine import serve_policies
 
 _GRACE = 2.0  # seconds that requests get to end when the server stops
 
@@ -42,6 +43,7 @@ class ApiServer:
     ) -> None:
         self.storage = storage or Storage()
         serve_custom_resources(self.storage)
+        serve_policies(self.storage)
         self.app = App(self.storage, faults=faults, tokens=tokens)
         self.tokens = tokens
         self.tls = tls

@@ -54,6 +54,7 @@ class Storage:
         self._tables: dict[Kind, Table] = {kind: Table() for kind in ALL}
         self._random = random.Random(seed)  # noqa: S311 - names and uids only have to differ, and to repeat by seed
         self._admissions: dict[Kind, list[Admission]] = {kind: [] for kind in ALL}
+        self._last_admissions: dict[Kind, list[Admission]] = {kind: [] for kind in ALL}
         self._notifier = Notifier()
         self._rehearsing = False
         for name in ("default", "kube-system"):
@@ -71,6 +72,10 @@ class Storage:
     def admit(self, kind: Kind, admission: Admission) -> None:
         """Have `admission(new, old)` change or refuse every create (old None) and update of a kind."""
         self._admissions[kind].append(admission)
+
+    def admit_last(self, kind: Kind, admission: Admission) -> None:
+        """The same, after all that `admit` has brought or will bring."""
+        self._last_admissions[kind].append(admission)
 
     def subscribe(self, kind: Kind, callback: Callback) -> Callable[[], None]:
         """Call back after each change, in order, until the returned function is called.
@@ -232,7 +237,7 @@ class Storage:
 
     def _admitted(self, kind: Kind, new: Json, old: Json | None) -> Json:
         checks.check_metadata(kind, new["metadata"], old)
-        for admission in self._admissions[kind]:
+        for admission in (*self._admissions[kind], *self._last_admissions[kind]):
             new = admission(new, old)
         if found := builtin.causes(kind, new):
             raise invalid(kind, new["metadata"]["name"], found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,7 @@ class _Life:
     key: Key
     uid: str
     node: str
+    ip: str = _IP
     deleted: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     running: RunningPod | None = None
@@ -51,11 +53,20 @@ class _Life:
 class Kubelets:
     """Starts a life for each pod that is bound to a node with power."""
 
-    def __init__(self, api: Api, engine: Engine, *, timing: Timing, select: SelectRuntime) -> None:
+    def __init__(
+        self,
+        api: Api,
+        engine: Engine,
+        *,
+        timing: Timing,
+        select: SelectRuntime,
+        address: Callable[[Json], str] = lambda _pod: _IP,
+    ) -> None:
         self._api = api
         self._engine = engine
         self._timing = timing
         self._select = select
+        self._address = address
         self._lives: dict[str, _Life] = {}
         self._dark: set[str] = set()
         api.storage.subscribe(PODS, self._pod_changed)
@@ -99,7 +110,8 @@ class Kubelets:
         return bool(node) and node not in self._dark and pod["status"]["phase"] not in _DONE
 
     def _begin(self, pod: Json) -> None:
-        life = _Life(key=key_of(pod), uid=pod["metadata"]["uid"], node=pod["spec"]["nodeName"])
+        uid, node = pod["metadata"]["uid"], pod["spec"]["nodeName"]
+        life = _Life(key=key_of(pod), uid=uid, node=node, ip=self._address(pod))
         if is_deleted(pod):
             life.deleted.set()
         self._lives[life.uid] = life
@@ -143,7 +155,7 @@ class Kubelets:
 
     async def _run(self, life: _Life, pod: Json) -> RunningPod | None:
         """The running pod; None if it was deleted before its image could be had."""
-        env = PodEnv(node=life.node, pod_ip=_IP, variables=variables(pod, node=life.node, ip=_IP))
+        env = PodEnv(node=life.node, pod_ip=life.ip, variables=variables(pod, node=life.node, ip=life.ip))
         image = main_container(pod).get("image", "")
         while True:
             try:
@@ -173,7 +185,9 @@ class Kubelets:
 
     def _waiting(self, life: _Life, reason: str, message: str) -> None:
         now = self._api.stamp
-        self._report(life, lambda p: pod_status.waiting(p, reason=reason, message=message, ip=_IP, now=now))
+        self._report(
+            life, lambda p: pod_status.waiting(p, reason=reason, message=message, ip=life.ip, now=now)
+        )
 
     async def _deleted_within(self, life: _Life, seconds: float) -> bool:
         sleep = asyncio.ensure_future(self._api.storage.clock.sleep(seconds))
@@ -203,7 +217,7 @@ class Kubelets:
 
     def _running(self, life: _Life, *, ready: bool, started: str) -> None:
         now = self._api.stamp
-        self._report(life, lambda p: pod_status.running(p, ready=ready, ip=_IP, started=started, now=now))
+        self._report(life, lambda p: pod_status.running(p, ready=ready, ip=life.ip, started=started, now=now))
 
     async def _ended_by_itself(self, life: _Life, end: ExitStatus, *, started: str) -> None:
         now = self._api.stamp

@@ -12,6 +12,8 @@ from k8s_bridge.sandbox.apiserver.kinds import (
     JOBSETS,
     NODES,
     PODS,
+    RAYCLUSTERS,
+    RAYJOBS,
     WORKLOADS,
     Kind,
 )
@@ -24,7 +26,9 @@ from k8s_bridge.sandbox.controllers.job import JobController, PodOrphans
 from k8s_bridge.sandbox.controllers.jobset import JobSetController
 from k8s_bridge.sandbox.controllers.kubelet import Kubelets
 from k8s_bridge.sandbox.controllers.kubelet_runtime import SelectRuntime, runtime_by_container
-from k8s_bridge.sandbox.controllers.kueue.adapters import JobAdapter, JobSetAdapter
+from k8s_bridge.sandbox.controllers.kuberay.cluster import RayClusterController
+from k8s_bridge.sandbox.controllers.kuberay.job import RayJobController
+from k8s_bridge.sandbox.controllers.kueue.adapters import JobAdapter, JobSetAdapter, RayClusterAdapter
 from k8s_bridge.sandbox.controllers.kueue.admission_hooks import guard_labels, guard_queue, suspend_new
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache
 from k8s_bridge.sandbox.controllers.kueue.cycle import ALL_QUEUES, Cycle
@@ -41,6 +45,8 @@ from k8s_bridge.sandbox.controllers.scheduler import Placed, Scheduler
 from k8s_bridge.sandbox.controllers.simulated_runtime import SimulatedRuntime
 from k8s_bridge.sandbox.controllers.timing import REALISTIC, Timing
 from k8s_bridge.sandbox.gc import GarbageCollector
+from k8s_bridge.sandbox.ray_fake.heads import Heads
+from k8s_bridge.sandbox.ray_fake.runtime import with_ray
 
 Callback = Callable[[Change, Json], None]
 
@@ -49,7 +55,12 @@ class Controllers:
     """The control plane behind the embedded API server. Make it inside a running loop, then `run` it."""
 
     def __init__(
-        self, storage: Storage, *, timing: Timing = REALISTIC, select: SelectRuntime | None = None
+        self,
+        storage: Storage,
+        *,
+        timing: Timing = REALISTIC,
+        select: SelectRuntime | None = None,
+        ray: Heads | None = None,
     ) -> None:
         self.engine = Engine(clock=storage.clock)
         self._storage = storage
@@ -59,29 +70,38 @@ class Controllers:
         self.cache = Cache()
         self._jobs, self._pods = Owned(storage, JOBS), Owned(storage, PODS)
         self._workloads = Owned(storage, WORKLOADS)
+        self._orphans = OrphanReconciler(self._api)
         simulated = SimulatedRuntime(storage.clock)
         self._placed = Placed(self._api)
+        self.ray = ray or Heads(storage.clock, timing=timing)
         self.kubelets = Kubelets(
             self._api,
             self.engine,
             timing=timing,
-            select=select or runtime_by_container({}, default=simulated),
+            select=with_ray(self.ray, select or runtime_by_container({}, default=simulated)),
+            address=self.ray.address,
         )
         self.nodes = NodeLifecycle(self._api, self.engine, self.kubelets, timing=timing)
         self._hook_admission()
         self._wire_kueue()
         self._wire_workloads()
         self._wire_pods()
+        self._wire_ray()
 
     async def run(self) -> None:
         """Work until cancelled."""
         self.engine.spawn(self._garbage.run())
-        await self.engine.run()
+        try:
+            await self.engine.run()
+        finally:
+            await self.ray.stop()
 
     def _hook_admission(self) -> None:
         for kind, hooks in (
             (JOBSETS, (jobset_render.with_defaults, suspend_new, jobset_webhook.validate, guard_labels)),
             (JOBS, (job_render.with_defaults, suspend_new, guard_labels)),
+            (RAYCLUSTERS, (suspend_new, guard_labels)),
+            (RAYJOBS, (suspend_new, guard_labels)),
             (CLUSTERQUEUES, (guard_queue,)),
         ):
             for hook in hooks:
@@ -103,7 +123,7 @@ class Controllers:
         feed.subscribe(self._storage)
         self._kueue_jobs = {
             a.kind: JobReconciler(api, cache, a, self._workloads, timing=self._timing)
-            for a in (JobSetAdapter(), JobAdapter())
+            for a in (JobSetAdapter(), JobAdapter(), RayClusterAdapter())
         }
         self._storage.subscribe(NODES, lambda _change, _obj: engine.add(self._cycle, ALL_QUEUES))
 
@@ -112,19 +132,14 @@ class Controllers:
         jobsets = JobSetController(self._api, self._jobs)
         jobs = JobController(self._api, self._pods, timing=self._timing)
         self._job_controller = jobs
-        orphans = OrphanReconciler(self._api)
-
-        def abandon(change: Change, job: Json) -> None:
-            for workload in self._workloads.of(job["metadata"]["uid"]) if change is Change.DELETED else ():
-                self.engine.add(orphans, key_of(workload))
 
         def jobset_changed(change: Change, obj: Json) -> None:
-            abandon(change, obj)
+            self._abandon(change, obj)
             self.engine.add(jobsets, key_of(obj))
             self.engine.add(self._kueue_jobs[JOBSETS], key_of(obj))
 
         def job_changed(change: Change, obj: Json) -> None:
-            abandon(change, obj)
+            self._abandon(change, obj)
             if change is not Change.DELETED:
                 self.engine.add(jobs, key_of(obj))
             self._add_owner(jobsets, JOBSETS, obj)
@@ -134,11 +149,16 @@ class Controllers:
             for kind, reconciler in self._kueue_jobs.items():
                 self._add_owner(reconciler, kind, obj)
             if self._owner_is_gone(obj):
-                self.engine.add(orphans, key_of(obj))
+                self.engine.add(self._orphans, key_of(obj))
 
         self._feed(JOBSETS, jobset_changed)
         self._feed(JOBS, job_changed)
         self._feed(WORKLOADS, workload_changed)
+
+    def _abandon(self, change: Change, job: Json) -> None:
+        """Let the Workloads of a job go that is gone."""
+        for workload in self._workloads.of(job["metadata"]["uid"]) if change is Change.DELETED else ():
+            self.engine.add(self._orphans, key_of(workload))
 
     def _wire_pods(self) -> None:
         scheduler = Scheduler(self._api, self.engine, self._placed)
@@ -154,6 +174,28 @@ class Controllers:
         self._feed(PODS, pod_changed)
         for pod in self._storage.list(PODS):
             self.engine.add(scheduler, key_of(pod))
+
+    def _wire_ray(self) -> None:
+        clusters = RayClusterController(self._api, self._pods, timing=self._timing)
+        seen: dict[str, int] = {}
+        jobs = RayJobController(self._api, self.ray, timing=self._timing)
+
+        def cluster_changed(change: Change, obj: Json) -> None:
+            self._abandon(change, obj)
+            meta = obj["metadata"]
+            if seen.get(meta["uid"]) != meta["generation"]:  # KubeRay does not watch what it writes itself
+                seen[meta["uid"]] = meta["generation"]
+                self.engine.add(clusters, key_of(obj))
+            self.engine.add(self._kueue_jobs[RAYCLUSTERS], key_of(obj))
+
+        def job_changed(_change: Change, obj: Json) -> None:
+            self.engine.add(jobs, key_of(obj))
+
+        self._feed(RAYCLUSTERS, cluster_changed)
+        self._feed(RAYJOBS, job_changed)
+        later = self._timing.kuberay_batch
+        self._feed(PODS, lambda _change, pod: self._add_owner(clusters, RAYCLUSTERS, pod, after=later))
+        self._feed(JOBS, lambda _change, job: self._add_owner(jobs, RAYJOBS, job))
 
     def _feed(self, kind: Kind, callback: Callback) -> None:
         for obj in self._storage.list(kind):

@@ -43,6 +43,36 @@ class Timing:
     """How long pods without a toleration of their own stay on an unreachable node."""
     pod_gc: float = 40.0
     """From a node's deletion until the pods that were on it are collected."""
+    kuberay_poll: float = 3.0
+    """KubeRay asks a head about a job this often."""
+    kuberay_cluster: float = 1.0
+    """KubeRay looks again at a RayCluster whose status it has written this much later (0.1 to 2 s)."""
+    kuberay_batch: float = 0.1
+    """From a change of a RayCluster's pod until KubeRay looks at it."""
+    kuberay_patience: float = 30.0
+    """How long KubeRay waits for a job's end when its submitter has ended."""
+    kuberay_transition: float = 300.0
+    """How long KubeRay waits for a submitter's end when its job has ended."""
+    ray_ready: float = 12.0
+    """From a head container's start until its probes have found it ready."""
+    ray_join: float = 5.9
+    """From a worker container's start until the head calls the node alive."""
+    ray_submit: float = 4.5
+    """From a submitter container's start until the head has the job."""
+    ray_driver: float = 2.5
+    """From a node for a job's supervisor until its driver runs."""
+    ray_init: float = 1.6
+    """How long a driver takes to connect to its cluster."""
+    ray_logs_end: float = 1.8
+    """From the end of a job until whoever follows its log has ended."""
+    ray_drain: float = 30.0
+    """How long a node that was told to end waits for what runs there."""
+    ray_leave: float = 1.0
+    """How long an idle node takes to end."""
+    ray_node_death: float = 40.0
+    """From the death of a node until its head knows."""
+    ray_head_lost: float = 60.0
+    """From the death of a head until its workers give up."""
 
     def scaled(self, factor: float) -> Timing:
         """The same proportions, `factor` times as long."""

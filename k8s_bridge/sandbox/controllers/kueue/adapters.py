@@ -1,4 +1,4 @@
-"""How Kueue sees the two kinds of job: their pod sets, whether they run, how they start and stop.
+"""How Kueue sees the kinds of job: their pod sets, whether they run, how they start and stop.
 
 Pure: `started` and `stopped` answer the object as it is to be.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from k8s_bridge.sandbox.apiserver.errors import Json
-from k8s_bridge.sandbox.apiserver.kinds import JOBS, JOBSETS, Kind
+from k8s_bridge.sandbox.apiserver.kinds import JOBS, JOBSETS, RAYCLUSTERS, Kind
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.controllers.kueue.model import Flavor
 from k8s_bridge.sandbox.controllers.kueue.workload import pod_set
@@ -124,6 +124,52 @@ class JobAdapter:
         metadata = template["metadata"] | {"labels": kept | (template["metadata"].get("labels") or {})}
         spec = merged["spec"] | {"suspend": suspend, "template": template | {"metadata": metadata}}
         return merged | {"spec": spec}
+
+
+class RayClusterAdapter:
+    """A RayCluster: the pod set "head", and one for each worker group. It never finishes."""
+
+    kind = RAYCLUSTERS
+    source = "ray.io/raycluster-kueue-controller"
+
+    def pod_sets(self, job: Json) -> list[Json]:
+        """The head first."""
+        spec = job["spec"]
+        head = pod_set("head", 1, spec["headGroupSpec"]["template"], index_label="")
+        return [head, *(self._pod_set(group) for group in spec.get("workerGroupSpecs") or ())]
+
+    def _pod_set(self, group: Json) -> Json:
+        count = int(group.get("replicas", 1)) * int(group.get("numOfHosts", 1))
+        return pod_set(group["groupName"], count, group["template"], index_label="")
+
+    def is_active(self, job: Json) -> bool:
+        """Whether all its pods were ready once, and it was not suspended since."""
+        return bool((job.get("status") or {}).get("state") == "ready")
+
+    def finished(self, job: Json) -> tuple[str, str] | None:
+        """Never."""
+        del job
+        return None
+
+    def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Resumed."""
+        return self._with(job, templates, suspend=False)
+
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Suspended."""
+        return self._with(job, templates, suspend=True)
+
+    def _with(self, job: Json, templates: Mapping[str, Json], *, suspend: bool) -> Json:
+        spec = job["spec"]
+        head = spec["headGroupSpec"]
+        groups = [
+            group | {"template": templates.get(group["groupName"], group["template"])}
+            for group in spec.get("workerGroupSpecs") or ()
+        ]
+        new = {"headGroupSpec": head | {"template": templates.get("head", head["template"])}}
+        if "workerGroupSpecs" in spec:
+            new["workerGroupSpecs"] = groups
+        return job | {"spec": spec | new | {"suspend": suspend}}
 
 
 def _ended(job: Json, *, success: str) -> tuple[str, str] | None:

@@ -70,11 +70,21 @@ def class_reference(name: str) -> Json:
     return {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": name}
 
 
-def pod_set(name: str, count: int, template: Mapping[str, Any], *, topology: Json | None = None) -> Json:
-    """One entry of spec.podSets; `topology` is what the kind of job adds to the topologyRequest."""
+def pod_set(
+    name: str,
+    count: int,
+    template: Mapping[str, Any],
+    *,
+    topology: Json | None = None,
+    index_label: str = INDEX_LABEL,
+) -> Json:
+    """One entry of spec.podSets.
+
+    `topology` is what the kind of job adds to the topologyRequest; `index_label` tells its pods apart.
+    """
     metadata = template.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    request = {"podIndexLabel": INDEX_LABEL, **(topology or {})}
+    request: Json = ({"podIndexLabel": index_label} if index_label else {}) | (topology or {})
     for annotation, field in ((REQUIRED_TOPOLOGY, "required"), (PREFERRED_TOPOLOGY, "preferred")):
         if annotation in annotations:
             request[field] = annotations[annotation]
@@ -84,7 +94,7 @@ def pod_set(name: str, count: int, template: Mapping[str, Any], *, topology: Jso
         "name": name,
         "count": count,
         "template": {"metadata": metadata, "spec": template["spec"]},
-        "topologyRequest": request,
+        **({"topologyRequest": request} if request else {}),
     }
 
 

@@ -1,0 +1,1 @@
+"""KubeRay 1.6: RayClusters become pods, RayJobs become submitters."""

@@ -1,0 +1,1 @@
+"""Mutating and validating admission policies, carried out as the API server does it."""

@@ -1,0 +1,170 @@
+"""Carries out the policies that are stored, on each write.
+
+The mutating ones come before the webhooks, and again after them where they say IfNeeded; the validating ones
+see what is left of it. A write of a status alone is no write of the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from k8s_bridge.sandbox.apiserver.errors import ApiError, Json
+from k8s_bridge.sandbox.apiserver.kinds import (
+    ALL,
+    BY_KIND,
+    MUTATING_BINDINGS,
+    MUTATING_POLICIES,
+    NAMESPACES,
+    VALIDATING_BINDINGS,
+    VALIDATING_POLICIES,
+    Kind,
+)
+from k8s_bridge.sandbox.apiserver.patches import PatchType, patched
+from k8s_bridge.sandbox.apiserver.records import copy
+from k8s_bridge.sandbox.apiserver.storage import Storage
+from k8s_bridge.sandbox.cel import CelError, evaluate, parse
+from k8s_bridge.sandbox.policies.matching import Write, concerns
+from k8s_bridge.sandbox.policies.scope import scope_of
+
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_AGAIN = "IfNeeded"
+Bound = tuple[Json, Json]
+"""A policy with one of its bindings."""
+
+
+def serve_policies(storage: Storage) -> None:
+    """Have every write pass the policies that are there at its time."""
+    engine = Policies(storage)
+    for kind in ALL:
+        if kind.group != MUTATING_POLICIES.group:
+            storage.admit(kind, engine.first(kind))
+            storage.admit_last(kind, engine.last(kind))
+
+
+class Policies:
+    """Reads the policies from the storage."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def first(self, kind: Kind) -> Any:
+        """The hook that comes before the webhooks."""
+        return lambda new, old: self._mutated(kind, new, old, again=False)
+
+    def last(self, kind: Kind) -> Any:
+        """The hook that comes after them."""
+
+        def hook(new: Json, old: Json | None) -> Json:
+            new = self._mutated(kind, new, old, again=True)
+            self._validate(kind, new, old)
+            return new
+
+        return hook
+
+    def _mutated(self, kind: Kind, new: Json, old: Json | None, *, again: bool) -> Json:
+        if not self._storage.rows(MUTATING_BINDINGS) or _is_status_write(new, old):
+            return new
+        write = self._write(kind, new, old)
+        for policy, binding in self._bound(MUTATING_BINDINGS, MUTATING_POLICIES):
+            if again and policy["spec"].get("reinvocationPolicy") != _AGAIN:
+                continue
+            write = replace(write, new=self._mutate(policy, binding, write))
+        return write.new
+
+    def _write(self, kind: Kind, new: Json, old: Json | None) -> Write:
+        name = new["metadata"].get("namespace", "")
+        namespace = self._storage.find(NAMESPACES, "", name) if name else None
+        return Write(kind=kind, new=new, old=old, namespace=namespace)
+
+    def _bound(self, bindings: Kind, policies: Kind) -> Iterator[Bound]:
+        for binding in self._storage.list(bindings):
+            policy = self._storage.find(policies, "", binding["spec"].get("policyName", ""))
+            if policy is not None:
+                yield policy, binding
+
+    def _scope(self, policy: Json, binding: Json, write: Write) -> dict[str, Any] | None:
+        """The variables; None when the policy does not concern the write."""
+        spec = policy["spec"]
+        if not concerns(spec.get("matchConstraints"), write):
+            return None
+        if not concerns(binding["spec"].get("matchResources"), write):
+            return None
+        scope = scope_of(write, variables=spec.get("variables") or (), params=self._params(policy, binding))
+        for condition in spec.get("matchConditions") or ():
+            if not evaluate(parse(condition["expression"]), scope):
+                return None
+        return scope
+
+    def _params(self, policy: Json, binding: Json) -> Json | None:
+        kind, ref = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
+        if not kind or not ref:
+            return None
+        return self._storage.find(
+            BY_KIND[kind["apiVersion"], kind["kind"]], ref.get("namespace", ""), ref["name"]
+        )
+
+    def _mutate(self, policy: Json, binding: Json, write: Write) -> Json:
+        try:
+            scope = self._scope(policy, binding, write)
+            for mutation in policy["spec"]["mutations"] if scope is not None else ():
+                assert scope is not None
+                scope["object"] = _applied(scope["object"], mutation, scope)
+        except CelError as error:
+            self._failed(policy, binding, write, error)
+            return write.new
+        return write.new if scope is None else dict(scope["object"])
+
+    def _validate(self, kind: Kind, new: Json, old: Json | None) -> None:
+        if not self._storage.rows(VALIDATING_BINDINGS) or _is_status_write(new, old):
+            return
+        write = self._write(kind, new, old)
+        for policy, binding in self._bound(VALIDATING_BINDINGS, VALIDATING_POLICIES):
+            if "Deny" in binding["spec"].get("validationActions", ()):
+                self._judge(policy, binding, write)
+
+    def _judge(self, policy: Json, binding: Json, write: Write) -> None:
+        try:
+            scope = self._scope(policy, binding, write)
+            for validation in policy["spec"].get("validations") or () if scope is not None else ():
+                if not evaluate(parse(validation["expression"]), scope or {}):
+                    reason = validation.get("reason", "Invalid")
+                    raise _denied(policy, binding, write, _message(validation, scope or {}), reason=reason)
+        except CelError as error:
+            self._failed(policy, binding, write, error)
+
+    def _failed(self, policy: Json, binding: Json, write: Write, error: CelError) -> None:
+        if policy["spec"].get("failurePolicy", "Fail") == "Fail":
+            raise _denied(policy, binding, write, f"resulted in error: {error}", reason="Invalid") from error
+
+
+def _applied(obj: Json, mutation: Json, scope: Mapping[str, Any]) -> Json:
+    if mutation["patchType"] == "ApplyConfiguration":
+        config = evaluate(parse(mutation["applyConfiguration"]["expression"]), scope)
+        return patched(copy(obj), config, PatchType.STRATEGIC)
+    operations = evaluate(parse(mutation["jsonPatch"]["expression"]), scope)
+    return patched(copy(obj), operations, PatchType.JSON)
+
+
+def _message(validation: Json, scope: Mapping[str, Any]) -> str:
+    if expression := validation.get("messageExpression"):
+        try:
+            if isinstance(said := evaluate(parse(expression), scope), str) and said.strip():
+                return said
+        except CelError:
+            pass
+    return str(validation.get("message") or f"failed expression: {validation['expression'].strip()}")
+
+
+def _denied(policy: Json, binding: Json, write: Write, why: str, *, reason: str) -> ApiError:
+    names = policy["metadata"]["name"], binding["metadata"]["name"]
+    text = f"{policy['kind']} '{names[0]}' with binding '{names[1]}' denied request: {why}"
+    head = f'{write.kind.resource} "{write.new["metadata"]["name"]}" is forbidden: '
+    return ApiError(_CODES.get(reason, 422), reason, head + text, details={"causes": [{"message": text}]})
+
+
+def _is_status_write(new: Json, old: Json | None) -> bool:
+    if old is None:
+        return False
+    return all(new.get(name) == old.get(name) for name in new.keys() | old.keys() if name != "status")
