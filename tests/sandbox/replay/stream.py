@@ -7,6 +7,8 @@ KEPT of each object, in order: every distinct state of
   Job        suspend, active, failed, succeeded, completedIndexes, all conditions with reason and message
   Pod        phase with the state of its container (kind, reason, exit code); apart from that, whether it is
              being deleted and its DisruptionTarget condition
+  RayJob     suspend, jobDeploymentStatus, jobStatus, reason, message, counts; whether it has an id, a URL …
+  RayCluster suspend, state, whether it has a head pod and its address, all conditions with reason and message
   ClusterQueue, LocalQueue, Node: the Active and Ready conditions with reason and message; a node's taints
 and that it is gone at the end. Of events: which object was told about, type, reason and message.
 
@@ -15,6 +17,7 @@ name); the order of conditions within a list; numbers of ready and terminating p
 writes them in batches, so which intermediate numbers show is chance); how deletion of a pod and the start of
 its container interleave; how often the same event repeats; a stale write (a Workload's condition falls back
 to a value that was already replaced and is put right within 0.1 s: Kueue's two writers overtake each other);
+what a job in Ray was before it ended, if KubeRay's poll (3 s) caught it by chance only;
 objects that were there before the recording began (leftovers of the scenario before); queues and nodes that
 do not change; events of kubelets and of the scheduler.
 """
@@ -34,7 +37,11 @@ _RANDOM = re.compile(r"-[a-z0-9]{5}$")
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _WAITED = re.compile(r"was \d+s")
 _STANDING = ("clusterqueues", "localqueues", "nodes")
-_WATCHED = ("workloads", "jobsets", "jobs", "pods", *_STANDING)
+_WATCHED = ("workloads", "jobsets", "jobs", "pods", "rayjobs", "rayclusters", *_STANDING)
+_POLL = 3.5
+_RAYJOB = ("jobDeploymentStatus", "jobStatus", "reason", "failed", "succeeded")
+_RAYJOB_HAS = ("jobId", "dashboardURL", "rayClusterName", "startTime", "endTime")
+_WHEN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 GONE = "gone"
 
 
@@ -76,6 +83,8 @@ class Names:
                 self.standing.add(self.by_uid[uid])
             if stem != name:
                 self.by_name[name] = f"<{stem}>"
+        if job_id := (entry.obj.get("status") or {}).get("jobId"):
+            self.by_name[job_id] = f"<{name}>"
         return self.by_uid[uid]
 
     def text(self, message: str) -> str:
@@ -83,7 +92,7 @@ class Names:
         message = _UID.sub(lambda m: f"<{self.by_uid.get(m.group(0), 'unknown')}>", message)
         for name, stable in self.by_name.items():
             message = message.replace(name, stable)
-        return _WAITED.sub("was Ns", message)
+        return _WHEN.sub("<when>", _WAITED.sub("was Ns", message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +121,8 @@ def read(entries: Iterable[Entry]) -> Told:
                 _append(states[f"{names.by_uid[entry.obj['metadata']['uid']]} {aspect}"], entry.t, state)
     for name in [n for n in states if n.startswith("workload/") and n.endswith("conditions")]:
         states[name] = _without_stale(states[name])
+    for name in [n for n in states if n.startswith("rayjob/")]:
+        states[name] = _without_glimpses(states[name])
     kept = {name: seq for name, seq in states.items() if len(seq) > 1 or not _stands_still(name, names)}
     return Told(states=kept, events=_events(entries, names))
 
@@ -135,6 +146,20 @@ def _without_stale(sequence: list[tuple[float, State]]) -> list[tuple[float, Sta
         if kept and after and after[0] - t < STALE and _falls_back(kept[-1][1], state, after[1]):
             continue
         kept.append((t, state))
+    return kept
+
+
+def _without_glimpses(sequence: list[tuple[float, State]]) -> list[tuple[float, State]]:
+    """What a job in Ray was for less than two of KubeRay's polls."""
+    ends = [t for t, _ in sequence[1:]]
+    lasting = [
+        (t, state)
+        for (t, state), end in zip(sequence, [*ends, float("inf")], strict=True)
+        if not isinstance(state, tuple) or state[2] not in ("PENDING", "RUNNING") or end - t > _POLL
+    ]
+    kept: list[tuple[float, State]] = []
+    for t, state in lasting:
+        _append(kept, t, state)
     return kept
 
 
@@ -173,11 +198,27 @@ def _aspects(entry: Entry, names: Names) -> list[tuple[str, State]]:  # noqa: PL
             return [("state", (_suspend(obj), counts, _conditions(status, names)))]
         case "pods":
             return _pod(obj, status)
+        case "rayjobs":
+            return [("state", _rayjob(obj, status, names))]
+        case "rayclusters":
+            return [("state", _raycluster(obj, status, names))]
         case "nodes":
             taints = tuple((t["key"], t["effect"]) for t in obj["spec"].get("taints") or ())
             return [("state", (_only(status, names, "Ready"), taints))]
         case _:
             return [("state", _only(status, names, "Active"))]
+
+
+def _rayjob(obj: Json, status: Json, names: Names) -> State:
+    told = [status.get(name) for name in _RAYJOB]
+    has = tuple(name in status for name in _RAYJOB_HAS)
+    seen = (status.get("rayClusterStatus") or {}).get("state")
+    return (_suspend(obj), *told, names.text(status.get("message", "")), has, seen)
+
+
+def _raycluster(obj: Json, status: Json, names: Names) -> State:
+    head = tuple(sorted(status.get("head") or ()))
+    return (_suspend(obj), status.get("state"), head, _conditions(status, names))
 
 
 def _suspend(obj: Json) -> bool:
@@ -246,7 +287,7 @@ def _container(container: Json) -> State:
 def _events(entries: Iterable[Entry], names: Names) -> frozenset[tuple[str, str, str, str]]:
     told = set()
     for entry in entries:
-        if entry.kind != "events" or entry.obj["source"]["component"] in (
+        if entry.kind != "events" or entry.obj["source"].get("component") in (
             None,
             "kubelet",
             "default-scheduler",

@@ -8,23 +8,32 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
+import yaml
 from sandbox.replay.stream import Entry, Json
 from support.virtual import LoopClock
 
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.history import Change
 from k8s_bridge.sandbox.apiserver.kinds import Kind
+from k8s_bridge.sandbox.apiserver.patches import PatchType
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.controllers.manager import Controllers
 from k8s_bridge.sandbox.controllers.nodes import node_manifest
+from k8s_bridge.sandbox.controllers.timing import REALISTIC
+from k8s_bridge.sandbox.policies.engine import serve_policies
+from k8s_bridge.sandbox.ray_fake import Heads, Serving
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "kube"
 _PLURALS = (
     {k.kind: k for k in kinds.ALL} | {k.plural: k for k in kinds.ALL} | {k.kind.lower(): k for k in kinds.ALL}
+)
+_READY = 20.0  # seconds for a Ray head to come up
+_BEFORE = dict.fromkeys(("21", "22"), ("raycluster.yaml",)) | dict.fromkeys(
+    ("23", "24", "25"), ("raycluster.yaml", "inner-rayjob-policy.yaml")
 )
 _SETTLE = 5.0  # seconds for the queues to come up before the first step
 
@@ -45,9 +54,13 @@ def entries(lines: list[Json]) -> list[Entry]:
 class World:
     """A sandbox with two nodes, the queue `lq` on ClusterQueue `pool`, and the classes of the recordings."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Sequence[str] = ()) -> None:
+        """`before`: manifests of what was there when the recording began."""
         self.storage = Storage(clock=LoopClock())
-        self.controllers = Controllers(self.storage)
+        serve_policies(self.storage)
+        ray = Heads(self.storage.clock, timing=REALISTIC, serving=Serving.NOWHERE)
+        self.controllers = Controllers(self.storage, ray=ray)
+        self._before = before
         self.seen: list[Entry] = []
         self.origin = 0.0
 
@@ -56,6 +69,9 @@ class World:
         for kind, obj in _furniture():
             self.storage.create(kind, obj)
         await asyncio.sleep(_SETTLE)
+        for name in self._before:
+            self.create_from(name)
+            await asyncio.sleep(_READY)
         self.origin = asyncio.get_running_loop().time()
         for kind in kinds.ALL:
             self.storage.subscribe(kind, self._recorder(kind))
@@ -72,6 +88,13 @@ class World:
             self.seen.append(Entry(t=t, kind=kind.plural, type=str(change), obj=obj))
 
         return record
+
+    def create_from(self, manifest: str) -> None:
+        """Create what a manifest of the recordings says."""
+        for document in yaml.safe_load_all((FIXTURES / "manifests" / manifest).read_text()):
+            kind = kinds.BY_KIND[document["apiVersion"], document["kind"]]
+            place = {"namespace": "default"} if kind.namespaced else {}
+            self.storage.create(kind, document | {"metadata": document["metadata"] | place})
 
     async def until(self, t: float) -> None:
         """Let time pass until `t` seconds after the first step."""
@@ -133,7 +156,7 @@ async def replay(number: str) -> tuple[list[Entry], list[Entry]]:
     """Do a recording's steps at its times; answers what was recorded and what the sandbox showed."""
     lines = recording(number)
     recorded = entries(lines)
-    async with World() as world:
+    async with World(_BEFORE.get(number, ())) as world:
         for index, line in enumerate(lines):
             if line.get("kind") == "STEP":
                 await world.until(line["t"])
@@ -169,6 +192,9 @@ class Step:
                 await self._world.controllers.nodes.power_off("node2")
 
     def _apply(self, what: str) -> None:
+        if what.startswith("-f "):
+            self._world.create_from(what.rpartition("/")[2])
+            return
         kind_name, _, name = what.partition("/")
         kind = _PLURALS[kind_name]
         body = _UNWATCHED.get(what) or self._recorded(kind, name)
@@ -184,7 +210,8 @@ class Step:
                 and line["object"]["metadata"]["name"] == name
             ):
                 obj = line["object"]
-                return {"labels": obj["metadata"].get("labels"), "spec": _as_applied(kind, obj["spec"])}
+                labels = _QUEUED if kind is kinds.RAYJOBS else obj["metadata"].get("labels")
+                return {"labels": labels, "spec": _as_applied(kind, obj["spec"])}
         raise AssertionError(f"{kind.kind}/{name} is not in the recording")
 
     def _delete(self, words: list[str]) -> None:
@@ -225,7 +252,9 @@ class Step:
         else:
             patch = _json_in(rest)
             subresource = "status" if "--subresource=status" in rest else ""
-        self._storage.patch(kind, namespace, self._current(kind, name), patch, subresource=subresource)
+        how = PatchType.JSON if "--type=json" in rest else PatchType.MERGE
+        name = self._current(kind, name)
+        self._storage.patch(kind, namespace, name, patch, patch_type=how, subresource=subresource)
 
     def _next_checks(self, name: str) -> list[Json]:
         """What the person wrote: the step's text was cut, the next version of the Workload was not."""
@@ -239,6 +268,10 @@ class Step:
         labels = dict(w.split("=", 1) for w in words[2:] if not w.startswith("--"))
         namespace = "default" if kind.namespaced else ""
         self._storage.patch(kind, namespace, name, {"metadata": {"labels": labels}})
+
+
+_QUEUED = {"kueue.x-k8s.io/queue-name": "lq"}
+"""What all RayJobs of the recordings were applied with, before Kueue and policies changed them."""
 
 
 def _json_in(text: str) -> Json:
@@ -256,6 +289,8 @@ def _json_in(text: str) -> Json:
 
 def _as_applied(kind: Kind, spec: Json) -> Json:
     """What the person wrote, of what the API server made of it: a Job without its own selector and marks."""
+    if kind is kinds.RAYJOBS:
+        return {name: value for name, value in spec.items() if name != "suspend"}
     if kind is not kinds.JOBS:
         return spec
     template = spec["template"]
