@@ -14,6 +14,7 @@ from typing import Any
 from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.ray.act import Actor
 from k8s_bridge.ray.addresses import Addresses
+from k8s_bridge.ray.auditor import Auditor
 from k8s_bridge.ray.controller import RayController
 from k8s_bridge.ray.details import Details
 from k8s_bridge.ray.head import RayHead
@@ -47,14 +48,25 @@ class Parts:
         self._sources = Sources(services.client, tables, namespace=mixing.metadata.namespace)
         self._versions = Versions(services.client, namespace=mixing.metadata.namespace, found=self._found)
         self._head = RayHead()
+        addresses = Addresses(services.client, services.redactor)
         actor = Actor(
             kube=services.client,
             head=self._head,
-            addresses=Addresses(services.client, services.redactor),
+            addresses=addresses,
             events=services.events,
             tables=tables,
             observer=self._observer,
             setup=lambda: self._setup,
+            clock=time.time,
+        )
+        self._auditor = Auditor(
+            head=self._head,
+            addresses=addresses,
+            events=services.events,
+            tables=tables,
+            setup=lambda: self._setup,
+            may_write=services.may_write,
+            counted=lambda leak: services.metrics.leaked(name, direction=leak.direction.value),
             clock=time.time,
         )
         stages = Stages(lambda stage, seconds: services.metrics.stage(name, stage=stage, seconds=seconds))
@@ -115,6 +127,7 @@ class Parts:
             "sources": self._sources.run(),
             "versions": self._versions.run(),
             "reporter": self._reporter.run(),
+            "auditor": self._auditor.run(),
         }
 
     def _join(self) -> None:
@@ -127,7 +140,7 @@ class Parts:
         """Effects under way finish first; then nothing feeds them any more; then connections close."""
         services, name = self._services, self._name
         self._loop.stop()
-        for part in (self._sources, self._versions, self._reporter):
+        for part in (self._sources, self._versions, self._reporter, self._auditor):
             part.stop()
         await asyncio.wait(running)
         await self._head.aclose()

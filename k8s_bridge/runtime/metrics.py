@@ -98,6 +98,9 @@ class Metrics:
         }
         self._failed = self._counter("jobs_failed", "Slurm jobs that the bridge had to fail.")
         self._requeues = self._counter("requeues", "Jobs that lost their nodes, by queue.", "queue", "cause")
+        self._leaks = self._counter(
+            "leaks", "Tasks and actors of Ray that an audit found off their job's workers.", "direction"
+        )
         self._restarts = self._counter("bridge_restarts", "Restarts of a bridge after a crash.")
         self.kube = KubeMetrics(self._instruments)
 
@@ -164,6 +167,10 @@ class Metrics:
     def requeued(self, name: str, *, queue: str, cause: str) -> None:
         """A job lost its nodes: `cause` is the state that it entered."""
         self._requeues.labels(name, queue, cause).inc()
+
+    def leaked(self, name: str, *, direction: str) -> None:
+        """Work of Ray was found on another job's workers ("in"), or off its own ("out")."""
+        self._leaks.labels(name, direction).inc()
 
     def text(self) -> bytes:
         """Everything in the Prometheus text format, under the names of this process's bridge."""

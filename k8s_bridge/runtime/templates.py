@@ -15,14 +15,23 @@ def problems(mixing: WorkloadMixing) -> tuple[Problem, ...]:
 
 
 def _found(mixing: WorkloadMixing) -> Iterator[Problem]:
-    for index, partition in enumerate(mixing.spec.partition_mappings):
-        path = f"spec.partitionMappings[{index}].podTemplate"
+    spec = mixing.spec
+    templates = {
+        f"spec.partitionMappings[{index}].podTemplate": partition.pod_template
+        for index, partition in enumerate(spec.partition_mappings)
+    }
+    if spec.ray is not None:
+        for index, cluster in enumerate(spec.ray.managed_clusters):
+            templates[f"spec.ray.managedClusters[{index}].podTemplate"] = cluster.pod_template
+        for index, pool in enumerate(spec.ray.pool_mappings):
+            templates[f"spec.ray.poolMappings[{index}].podTemplate"] = pool.pod_template
+    for path, template in templates.items():
         try:
-            compile_tree(partition.pod_template)
+            compile_tree(template)
         except TemplateError as error:
             why = str(error).removeprefix(f"{error.path}: ")
             yield Problem(path=f"{path}.{error.path}", why=why, fix="correct the Jinja2 expression")
-    for index, claim in enumerate(mixing.spec.slurmd.resource_claims):
+    for index, claim in enumerate(spec.slurmd.resource_claims):
         path = f"spec.slurmd.resourceClaims[{index}].resourceClaimTemplateName"
         try:
             compile_tree(claim.resource_claim_template_name)

@@ -53,6 +53,7 @@ def exercised():
     metrics.released("hpc/main", seconds=4)
     metrics.slurm_call("hpc/main", method="GET", code=200, seconds=0.01, size=10)
     metrics.job_failed("hpc/main")
+    metrics.leaked("hpc/main", direction="in")
     metrics.requeued("hpc/main", queue="hpc", cause="Evicted")
     metrics.report(Report(name="hpc/main", change=Change.CRASHED))
     metrics.kube.on_call(method="GET", kind="Pod", code=200, seconds=0.1, size=5)
@@ -198,3 +199,9 @@ def test_a_bridge_is_there_with_zeroes_from_its_start_to_its_end():
     assert sample(metrics, "k8s_bridge_synced", workloadmixing="a/b") == 0
     metrics.report(Report(name="a/b", change=Change.STOPPED))
     assert sample(metrics, "k8s_bridge_synced") is None
+
+
+def test_another_bridge_has_the_same_metrics_under_its_own_name():
+    text = Metrics(lambda: True, prefix="ray_bridge_").text().decode()
+    assert "ray_bridge_leader 1.0" in text
+    assert "k8s_bridge_" not in text
