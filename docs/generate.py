@@ -14,24 +14,27 @@ from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
 
+from k8s_bridge.ray.decide import TABLE as RAY
+from k8s_bridge.ray.decide import Row as RayRow
 from k8s_bridge.runtime.families import Family, Kind
 from k8s_bridge.runtime.metrics import Metrics, Stage
 from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.eligibility import RULES
 from k8s_bridge.slurm.layout import Exclusive, plan
-from k8s_bridge.slurm.row import Row, Table
+from k8s_bridge.slurm.row import Row
 from k8s_bridge.slurm.script import Fate, Identity, effects, read
 from k8s_bridge.slurm.script.option import NO_EFFECT, Spelled
 from k8s_bridge.slurm.script.table import OPTIONS
 from monitoring.alerts import ALERTS, Alert
 
+AnyRow = Row[Any] | RayRow
 DOCS = Path(__file__).parent
 _OUTCOMES = {Fate.COUNTS: "handled", Fate.IGNORED: "ignored", Fate.REFUSED: "refused"}
 _MARKED = re.compile(r"(?P<begin><!-- (?P<name>\w+) -->\n).*?(?P<end><!-- /(?P=name) -->)", re.DOTALL)
 
 
-def states(table: Table = TABLE) -> str:
+def states(table: Iterable[AnyRow] = TABLE) -> str:
     """The table of states of jobs, or of arrays or slots."""
     return _table(("state", "what shows it", "what is done"), map(_state, table))
 
@@ -73,6 +76,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
     "slot_states": partial(states, SLOT),
+    "ray_states": partial(states, RAY),
     "eligibility": eligibility,
     "scontrol": scontrol,
     "options": options,
@@ -93,7 +97,7 @@ def rendered(text: str) -> str:
     return _MARKED.sub(lambda match: match["begin"] + TABLES[match["name"]]() + match["end"], text)
 
 
-def _state(row: Row[Any]) -> tuple[str, ...]:
+def _state(row: AnyRow) -> tuple[str, ...]:
     return row.state.value, _said(row.holds), _said(row.move)
 
 

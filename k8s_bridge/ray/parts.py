@@ -86,7 +86,7 @@ class Parts:
             workers=services.settings.workers,
             may_write=services.may_write,
             clock=time.time,
-            on_outcome=(services.metrics.outcome, OutcomeLog(services.log), memory.freeze_when_open),
+            on_outcome=services.hooks(),
         )
         self._reporter = Reporter(status=status, tables=tables, observer=self._observer)
         self._stopping = asyncio.Event()

@@ -20,7 +20,8 @@ _LABEL, _TOKEN = "{names.NODE_LABEL}", os.environ.get("{VARIABLE}", "")
 
 def _confined(options):
     placed = options.get("scheduling_strategy") not in (None, "DEFAULT", "SPREAD")
-    if not placed and not options.get("label_selector"):
+    grouped = options.get("placement_group") not in (None, "default")
+    if not placed and not grouped and not options.get("label_selector"):
         options["label_selector"] = {{_LABEL: _TOKEN}}
     return options
 
@@ -44,6 +45,8 @@ def _grouped(call):
 
 
 def _install():
+    if "label_selector" not in importlib.import_module("ray._private.ray_option_utils").task_options:
+        raise RuntimeError("this Ray has no label selectors; use one that has, or confinement: driver")
     functions = importlib.import_module("ray.remote_function").RemoteFunction
     functions._remote = _wrapped(functions._remote)
     actors = importlib.import_module("ray.actor").ActorClass

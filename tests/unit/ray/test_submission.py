@@ -26,6 +26,7 @@ class RemoteFunction:
 def remote(**options):
     return RemoteFunction(**options)
 """,
+    "ray/_private/ray_option_utils.py": "task_options = {'label_selector': None}\n",
     "ray/actor.py": """
 class ActorClass:
     def _remote(self, args=None, kwargs=None, **options):
@@ -43,6 +44,7 @@ import json, ray, ray.actor, ray.util
 from ray.util.placement_group import placement_group
 print(json.dumps({
     "task": ray.remote().remote().get("label_selector"),
+    "grouped task": ray.remote(placement_group=7).remote().get("label_selector"),
     "placed task": ray.remote(scheduling_strategy="node 7").remote().get("label_selector"),
     "own": ray.remote(label_selector={"zone": "a"}).remote().get("label_selector"),
     "actor": ray.actor.ActorClass()._remote().get("label_selector"),
@@ -112,6 +114,7 @@ def test_the_shim_keeps_what_asks_for_no_place_on_the_jobs_workers(tmp_path):
 
     assert ask(tmp_path, "secret") == {
         "task": home,
+        "grouped task": None,
         "placed task": None,
         "own": own,
         "actor": home,
