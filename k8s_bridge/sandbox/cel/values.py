@@ -37,6 +37,8 @@ def equal(left: Any, right: Any) -> bool:
         return bool(left == right)
     if type(left) is not type(right):
         return False
+    if isinstance(left, Optional):
+        return left.present is right.present and equal(left.value, right.value)
     if isinstance(left, list):
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, dict):

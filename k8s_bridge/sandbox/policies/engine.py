@@ -6,7 +6,7 @@ see what is left of it. A write of a status alone is no write of the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,13 +25,13 @@ from k8s_bridge.sandbox.apiserver.patches import PatchType, patched
 from k8s_bridge.sandbox.apiserver.records import copy
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.cel import CelError, evaluate, parse
-from k8s_bridge.sandbox.policies.matching import Write, concerns
+from k8s_bridge.sandbox.policies.matching import Write, concerns, selected
 from k8s_bridge.sandbox.policies.scope import scope_of
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 _AGAIN = "IfNeeded"
-Bound = tuple[Json, Json]
-"""A policy with one of its bindings."""
+Bound = tuple[Json, Json, Json | None]
+"""A policy, one of its bindings, and one of the parameters that this names, None where there are none."""
 
 
 def serve_policies(storage: Storage) -> None:
@@ -67,10 +67,9 @@ class Policies:
         if not self._storage.rows(MUTATING_BINDINGS) or _is_status_write(new, old):
             return new
         write = self._write(kind, new, old)
-        for policy, binding in self._bound(MUTATING_BINDINGS, MUTATING_POLICIES):
-            if again and policy["spec"].get("reinvocationPolicy") != _AGAIN:
-                continue
-            write = replace(write, new=self._mutate(policy, binding, write))
+        for bound in self._bound(MUTATING_BINDINGS, MUTATING_POLICIES, write):
+            if not again or bound[0]["spec"].get("reinvocationPolicy") == _AGAIN:
+                write = replace(write, new=_mutate(bound, write))
         return write.new
 
     def _write(self, kind: Kind, new: Json, old: Json | None) -> Write:
@@ -78,65 +77,77 @@ class Policies:
         namespace = self._storage.find(NAMESPACES, "", name) if name else None
         return Write(kind=kind, new=new, old=old, namespace=namespace)
 
-    def _bound(self, bindings: Kind, policies: Kind) -> Iterator[Bound]:
+    def _bound(self, bindings: Kind, policies: Kind, write: Write) -> Iterator[Bound]:
         for binding in self._storage.list(bindings):
             policy = self._storage.find(policies, "", binding["spec"].get("policyName", ""))
-            if policy is not None:
-                yield policy, binding
+            if policy is None or not concerns(policy["spec"].get("matchConstraints"), write):
+                continue
+            if concerns(binding["spec"].get("matchResources"), write):
+                yield from ((policy, binding, params) for params in self._params(policy, binding, write))
 
-    def _scope(self, policy: Json, binding: Json, write: Write) -> dict[str, Any] | None:
-        """The variables; None when the policy does not concern the write."""
-        spec = policy["spec"]
-        if not concerns(spec.get("matchConstraints"), write):
-            return None
-        if not concerns(binding["spec"].get("matchResources"), write):
-            return None
-        scope = scope_of(write, variables=spec.get("variables") or (), params=self._params(policy, binding))
-        for condition in spec.get("matchConditions") or ():
-            if not evaluate(parse(condition["expression"]), scope):
-                return None
-        return scope
-
-    def _params(self, policy: Json, binding: Json) -> Json | None:
+    def _params(self, policy: Json, binding: Json, write: Write) -> Sequence[Json | None]:
         kind, ref = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
         if not kind or not ref:
-            return None
-        return self._storage.find(
-            BY_KIND[kind["apiVersion"], kind["kind"]], ref.get("namespace", ""), ref["name"]
-        )
-
-    def _mutate(self, policy: Json, binding: Json, write: Write) -> Json:
-        try:
-            scope = self._scope(policy, binding, write)
-            for mutation in policy["spec"]["mutations"] if scope is not None else ():
-                assert scope is not None
-                scope["object"] = _applied(scope["object"], mutation, scope)
-        except CelError as error:
-            self._failed(policy, binding, write, error)
-            return write.new
-        return write.new if scope is None else dict(scope["object"])
+            return [None]
+        own = write.new["metadata"].get("namespace", "")
+        served = BY_KIND[kind["apiVersion"], kind["kind"]]
+        namespace = ref.get("namespace", own) if served.namespaced else ""
+        found = self._storage.list(served, namespace=namespace)
+        if "name" in ref:
+            found = [each for each in found if each["metadata"]["name"] == ref["name"]]
+        else:
+            found = [each for each in found if selected(ref.get("selector"), each)]
+        if not found and ref.get("parameterNotFoundAction") == "Deny":
+            raise _denied(
+                (policy, binding, None), write, "no params found for policy binding", reason="Invalid"
+            )
+        return found
 
     def _validate(self, kind: Kind, new: Json, old: Json | None) -> None:
         if not self._storage.rows(VALIDATING_BINDINGS) or _is_status_write(new, old):
             return
         write = self._write(kind, new, old)
-        for policy, binding in self._bound(VALIDATING_BINDINGS, VALIDATING_POLICIES):
-            if "Deny" in binding["spec"].get("validationActions", ()):
-                self._judge(policy, binding, write)
+        for bound in self._bound(VALIDATING_BINDINGS, VALIDATING_POLICIES, write):
+            if "Deny" in bound[1]["spec"].get("validationActions", ()):
+                _judge(bound, write)
 
-    def _judge(self, policy: Json, binding: Json, write: Write) -> None:
-        try:
-            scope = self._scope(policy, binding, write)
-            for validation in policy["spec"].get("validations") or () if scope is not None else ():
-                if not evaluate(parse(validation["expression"]), scope or {}):
-                    reason = validation.get("reason", "Invalid")
-                    raise _denied(policy, binding, write, _message(validation, scope or {}), reason=reason)
-        except CelError as error:
-            self._failed(policy, binding, write, error)
 
-    def _failed(self, policy: Json, binding: Json, write: Write, error: CelError) -> None:
-        if policy["spec"].get("failurePolicy", "Fail") == "Fail":
-            raise _denied(policy, binding, write, f"resulted in error: {error}", reason="Invalid") from error
+def _scope(bound: Bound, write: Write) -> dict[str, Any] | None:
+    """The variables; None when a condition excludes the write."""
+    policy, _, params = bound
+    scope = scope_of(write, variables=policy["spec"].get("variables") or (), params=params)
+    conditions = policy["spec"].get("matchConditions") or ()
+    met = all(evaluate(parse(condition["expression"]), scope) for condition in conditions)
+    return scope if met else None
+
+
+def _mutate(bound: Bound, write: Write) -> Json:
+    obj = write.new
+    try:
+        for mutation in bound[0]["spec"]["mutations"] if _scope(bound, write) is not None else ():
+            # Each sees what those before it have made.
+            scope = _scope(bound, replace(write, new=obj)) or {}
+            obj = _applied(obj, mutation, scope)
+    except CelError as error:
+        _fail(bound, write, error)
+        return write.new
+    return obj
+
+
+def _judge(bound: Bound, write: Write) -> None:
+    try:
+        scope = _scope(bound, write)
+        for validation in () if scope is None else bound[0]["spec"].get("validations") or ():
+            if not evaluate(parse(validation["expression"]), scope or {}):
+                reason = validation.get("reason", "Invalid")
+                raise _denied(bound, write, _message(validation, scope or {}), reason=reason)
+    except CelError as error:
+        _fail(bound, write, error)
+
+
+def _fail(bound: Bound, write: Write, error: CelError) -> None:
+    if bound[0]["spec"].get("failurePolicy", "Fail") == "Fail":
+        raise _denied(bound, write, f"resulted in error: {error}", reason="Invalid") from error
 
 
 def _applied(obj: Json, mutation: Json, scope: Mapping[str, Any]) -> Json:
@@ -157,7 +168,8 @@ def _message(validation: Json, scope: Mapping[str, Any]) -> str:
     return str(validation.get("message") or f"failed expression: {validation['expression'].strip()}")
 
 
-def _denied(policy: Json, binding: Json, write: Write, why: str, *, reason: str) -> ApiError:
+def _denied(bound: Bound, write: Write, why: str, *, reason: str) -> ApiError:
+    policy, binding, _ = bound
     names = policy["metadata"]["name"], binding["metadata"]["name"]
     text = f"{policy['kind']} '{names[0]}' with binding '{names[1]}' denied request: {why}"
     head = f'{write.kind.resource} "{write.new["metadata"]["name"]}" is forbidden: '

@@ -36,7 +36,7 @@ def concerns(constraints: Mapping[str, Any] | None, write: Write) -> bool:
         return False
     if any(_names(rule, write) for rule in constraints.get("excludeResourceRules") or ()):
         return False
-    return _selected(constraints.get("namespaceSelector"), write.namespace) and _selected(
+    return selected(constraints.get("namespaceSelector"), write.namespace) and selected(
         constraints.get("objectSelector"), write.new
     )
 
@@ -55,7 +55,8 @@ def _has(values: Iterable[str], value: str) -> bool:
     return any(each in (_ANY, value) for each in values)
 
 
-def _selected(selector: Mapping[str, Any] | None, obj: Json | None) -> bool:
+def selected(selector: Mapping[str, Any] | None, obj: Json | None) -> bool:
+    """Whether a label selector takes an object; an empty one takes all."""
     if not selector or obj is None:
         return True
     labels = obj["metadata"].get("labels") or {}

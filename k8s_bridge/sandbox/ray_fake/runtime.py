@@ -28,7 +28,7 @@ class RayRuntime:
     async def start(self, pod: Pod, env: PodEnv) -> RunningPod:
         """Start it. ValueError when its options cannot be read."""
         if not is_ray_node(pod):
-            return SubmitterPod(self._heads, submission(command_text(pod, env)), pod)
+            return SubmitterPod(self._heads, submission(command_text(pod), env.variables), pod)
         options = start_options(pod, env)
         if not options.head:
             return WorkerPod(self._heads, options, pod, ip=env.pod_ip)

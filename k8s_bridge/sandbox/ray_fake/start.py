@@ -27,15 +27,12 @@ class StartOptions:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def command_text(pod: Pod, env: PodEnv) -> str:
-    """Command and arguments of the main container as one shell text, with its variables put in."""
+def command_text(pod: Pod) -> str:
+    """Command and arguments of the main container as one shell text."""
     container = main_container(pod)
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
-    if len(words) > 1 and words[0].rpartition("/")[2] in ("sh", "bash"):
-        text = str(words[-1])
-    else:
-        text = shlex.join(words)
-    return _REFERENCE.sub(lambda m: env.variables.get(m[1] or m[2] or m[3], m[0]), text)
+    shell = len(words) > 1 and words[0].rpartition("/")[2] in ("sh", "bash")
+    return str(words[-1]) if shell else shlex.join(words)
 
 
 def is_ray_node(pod: Pod) -> bool:
@@ -47,7 +44,8 @@ def is_ray_node(pod: Pod) -> bool:
 
 def start_options(pod: Pod, env: PodEnv) -> StartOptions:
     """What the container's `ray start` says. ValueError when an option cannot be read."""
-    found = _START.search(command_text(pod, env) + " ")
+    text = _REFERENCE.sub(lambda m: env.variables.get(m[1] or m[2] or m[3], m[0]), command_text(pod))
+    found = _START.search(text + " ")
     if found is None:
         raise ValueError("no ray start")
     options = _options(shlex.split(re.split(r";|&&|\|\|", found["rest"])[0]))

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import shlex
+from collections.abc import Mapping
 
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.controllers.kubelet_runtime import SIGKILL_EXIT, ExitStatus, Pod
@@ -16,15 +17,23 @@ from k8s_bridge.sandbox.ray_fake.racing import first
 _SUBMIT = re.compile(
     r"ray job submit\s+(?P<options>.*?)\s--\s+(?P<entrypoint>.*?)(?:\s*;\s*fi\b.*)?$", re.DOTALL
 )
+_WRAPPER = re.compile(r"^ray\(\) \{.*?\}; ", re.DOTALL)
+_ADDED = re.compile(r'(--[a-z-]+) "\$(\w+)"')
 _FAILED = 1
 
 
-def submission(text: str) -> Json:
-    """`address`, and the body that the command posts. ValueError when it cannot be read."""
+def submission(text: str, environment: Mapping[str, str]) -> Json:
+    """`address`, and the body that the command posts. ValueError when it cannot be read.
+
+    A shell function `ray` before it may add options from variables; of two of a name the last counts.
+    """
     found = _SUBMIT.search(text)
     if found is None:
         raise ValueError(f"no ray job submit in: {text}")
-    words = iter(shlex.split(found["options"]))
+    wrapper = _WRAPPER.match(text)
+    added = _ADDED.findall(wrapper[0]) if wrapper else ()
+    more = [word for option, name in added if environment.get(name) for word in (option, environment[name])]
+    words = iter([*shlex.split(found["options"]), *more])
     options = {word[2:]: next(words, "") for word in words if word != "--no-wait"}
     return {
         "address": options.get("address", ""),
