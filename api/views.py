@@ -180,6 +180,7 @@ class PodSpec(View, frozen=True):
     """Pod.spec."""
 
     node_name: str = ""
+    termination_grace_period_seconds: int = 30
 
 
 class PodStatus(View, frozen=True):

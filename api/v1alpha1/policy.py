@@ -66,7 +66,7 @@ class JobPolicy(Model):
     refused_job_policy: RefusedJobPolicy = RefusedJobPolicy.HOLD
     """For jobs that cannot be met: Hold with the reason as their comment, or Fail (cancel) with it."""
     drain_on_preemption: bool = False
-    """Kept for existing resources: the nodes of an evicted job are always drained at once."""
+    """Lets what runs on evicted nodes go on for the pods' terminationGracePeriodSeconds; see wm:signal."""
     cancel_orphaned_jobs: bool = False
     """Cancels a released job whose JobSet is gone. Otherwise it is requeued, as after any loss of nodes."""
     orphan_grace_ticks: Annotated[int, Field(ge=0, le=100), AfterValidator(_grace)] = _ORPHAN_GRACE

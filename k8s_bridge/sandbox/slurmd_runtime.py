@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
@@ -26,7 +27,10 @@ from k8s_bridge.sandbox.slurm_fake import FakeSlurm
 from k8s_bridge.sandbox.slurm_real import RealSlurm, SlurmdProcess
 
 CONTAINER = "slurmd"
+GRACE = "SLURMD_GRACE"
+"""Variable of a pod whose slurmd, told to end, waits for so many seconds while jobs run on it."""
 _FAILED = 1
+_LOOK = 0.05
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _WITH_VALUE = frozenset({"-N", "--conf", "--conf-server"})
 
@@ -63,7 +67,8 @@ class RealSlurmdRuntime:
             asked = slurmd_arguments(pod, env)
         except ValueError as error:
             return _Ended(str(error))
-        return _RealPod(self._slurm.slurmd(asked.name, asked.conf, options=asked.options))
+        process = self._slurm.slurmd(asked.name, asked.conf, options=asked.options)
+        return _RealPod(process, grace=float(env.variables.get(GRACE, 0)))
 
 
 class FakeSlurmdRuntime:
@@ -85,7 +90,8 @@ class FakeSlurmdRuntime:
             self._slurm.register_node(asked.name, asked.conf)
         except ValueError as error:
             return _Ended(str(error))
-        self._pods[asked.name] = started = _FakePod(self._slurm, name=asked.name)
+        grace = float(env.variables.get(GRACE, 0))
+        self._pods[asked.name] = started = _FakePod(self._slurm, name=asked.name, grace=grace)
         return started
 
 
@@ -106,8 +112,9 @@ class _Ended:
 
 
 class _RealPod:
-    def __init__(self, slurmd: SlurmdProcess) -> None:
+    def __init__(self, slurmd: SlurmdProcess, *, grace: float) -> None:
         self._slurmd = slurmd
+        self._grace = grace
 
     async def ready(self) -> None:
         if not await self._slurmd.listening():
@@ -118,15 +125,17 @@ class _RealPod:
 
     async def terminate(self, *, grace: float) -> None:
         if grace > 0:
+            await _while_busy(lambda: self._slurmd.alive and self._slurmd.runs_steps, seconds=self._grace)
             await self._slurmd.terminate(grace=grace)
         else:
             await self._slurmd.kill()
 
 
 class _FakePod:
-    def __init__(self, slurm: FakeSlurm, *, name: str) -> None:
+    def __init__(self, slurm: FakeSlurm, *, name: str, grace: float) -> None:
         self._slurm = slurm
         self._name = name
+        self._grace = grace
         self._ended = asyncio.Event()
         self._status = ExitStatus(code=_FAILED)
 
@@ -138,7 +147,13 @@ class _FakePod:
         return self._status
 
     async def terminate(self, *, grace: float) -> None:
+        if grace > 0:
+            await _while_busy(self._is_busy, seconds=self._grace)
         self.end(ExitStatus(code=_FAILED if grace > 0 else SIGKILL_EXIT))
+
+    def _is_busy(self) -> bool:
+        node = self._slurm.nodes.get(self._name)
+        return bool(node and node.shares) and not self._ended.is_set()
 
     def end(self, status: ExitStatus) -> None:
         if self._ended.is_set():
@@ -146,6 +161,13 @@ class _FakePod:
         self._status = status
         self._slurm.lose_node(self._name)
         self._ended.set()
+
+
+async def _while_busy(busy: Callable[[], bool], *, seconds: float) -> None:
+    """As long as jobs run there, for so many seconds at most."""
+    end = time.monotonic() + seconds
+    while busy() and time.monotonic() < end:  # noqa: ASYNC110 - processes set no event
+        await asyncio.sleep(_LOOK)
 
 
 def _expanded(text: str, env: PodEnv) -> str:

@@ -40,6 +40,7 @@ from k8s_bridge.slurm.effects import (
     SetText,
     SlurmEffect,
     TakeHold,
+    Warn,
 )
 from k8s_bridge.slurm.facts import TEXT_PREFIX, held_against_text, is_alive
 from k8s_bridge.slurm.model import Job
@@ -112,16 +113,27 @@ class Actor:
                 await self._say(job_id, text)
             case Acknowledge():
                 await self._acknowledge(effect)
+            case NodesDown() | NodesDrain() | Warn() | NodesDelete() | GhostsDelete():
+                await self._on_nodes(effect)
+            case _:
+                await self._update(effect.job_id, self._change(effect))
+
+    async def _on_nodes(self, effect: NodesDown | NodesDrain | Warn | NodesDelete | GhostsDelete) -> None:
+        match effect:
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
+            case Warn(nodes=nodes, reason=reason, job_id=job_id, signal=signal):
+                await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
+                if signal:
+                    await self._slurm.cancel(job_id, signal)
             case NodesDelete(nodes=nodes):
                 await self._delete_nodes(nodes)
             case GhostsDelete(nodes=nodes):
                 await self._delete_nodes([name for name in nodes if not await self._has_pod(name)])
             case _:
-                await self._update(effect.job_id, self._change(effect))
+                assert_never(effect)
 
     def _change(self, effect: JobChange) -> JobUpdate:
         match effect:

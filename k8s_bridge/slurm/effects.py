@@ -134,6 +134,19 @@ class NodesDrain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Warn:
+    """Drain nodes that are about to go, then send the job's steps the signal that its owner asked for.
+
+    Both in one effect: that the nodes are draining tells that the signal was sent, and it is sent once.
+    """
+
+    nodes: tuple[str, ...]
+    reason: str
+    job_id: int
+    signal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodesDelete:
     """Delete node records. Unknown is success; busy is a Retry."""
 
@@ -160,5 +173,6 @@ SlurmEffect = (
     | NodesDrain
     | NodesDelete
     | GhostsDelete
+    | Warn
 )
 Effect = KubeEffect | CreateJobSet | SlurmEffect

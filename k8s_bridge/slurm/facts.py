@@ -14,10 +14,10 @@ from k8s_bridge.slurm.eligibility import Obstacle, obstacle
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.pods import ENDED
 from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
-_ENDED = frozenset({"Succeeded", "Failed"})
 _NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 
 
@@ -271,4 +271,4 @@ def is_pinned(constraints: str, feature: str) -> bool:
 
 def is_alive(pod: Pod) -> bool:
     """Whether a pod is there to stay."""
-    return pod.metadata.deletion_timestamp is None and pod.status.phase not in _ENDED
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in ENDED

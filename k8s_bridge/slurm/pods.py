@@ -9,6 +9,8 @@ from k8s_bridge.core.admission import condition, is_true
 from k8s_bridge.slurm.model import Node
 from k8s_bridge.slurm.unit import Unit
 
+ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod in which nothing of it runs any more."""
 Told = tuple[str, str]
 """(reason, text); both empty when there is nothing to tell."""
 

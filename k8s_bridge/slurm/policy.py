@@ -64,6 +64,7 @@ class Policies:
             requeue_limit=spec.requeue_limit,
             retention=spec.failed_job_set_retention.total_seconds(),
             adopt_unheld=spec.adopt_unheld,
+            drain_first=spec.drain_on_preemption,
             cancel_orphans=spec.cancel_orphaned_jobs,
             orphan_grace=spec.orphan_grace_ticks * spec.poll_interval.total_seconds(),
             refused=spec.refused_job_policy,

@@ -90,6 +90,8 @@ class Partition:
     requeue_limit: int = 10
     retention: float = 0.0
     adopt_unheld: bool = False
+    drain_first: bool = False
+    """What runs on nodes that are taken away may go on while their pods may still live."""
     cancel_orphans: bool = False
     orphan_grace: float = 0.0
     """How long a running job's JobSet must be missing before the job is cancelled as an orphan."""

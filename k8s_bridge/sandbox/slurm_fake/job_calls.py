@@ -115,7 +115,9 @@ def _cancelled(call: Call, texts: Iterable[str]) -> Response:
 def _cancel(call: Call, text: str) -> dict[str, Any] | None:
     own, _, task = text.partition("_")
     try:
-        if task:
+        if signal := call.query("signal"):
+            call.cluster.find(int(own)).signals.append(signal)
+        elif task:
             arrays.cancel_task(call.cluster, int(own), task=int(task))
         else:
             ending.cancel(call.cluster, int(own), user=call.user)

@@ -69,6 +69,8 @@ class Job:
     completing_until: float = 0.0
     recover_at: float = 0.0
     restarts: int = 0
+    signals: list[str] = field(default_factory=list)
+    """What its steps were sent."""
     shares: tuple[Share, ...] = ()
     failed_node: str = ""
     array_id: int = 0

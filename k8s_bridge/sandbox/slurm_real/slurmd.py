@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from k8s_bridge.sandbox.slurm_real.network import Bridge
@@ -37,6 +38,11 @@ class SlurmdProcess:
     def alive(self) -> bool:
         """Whether slurmd has not ended yet."""
         return self._process.alive
+
+    @property
+    def runs_steps(self) -> bool:
+        """Whether a step of a job, or its script, runs there."""
+        return any(_is_step(pid) for pid in _offspring(self._process.pid))
 
     async def listening(self) -> bool:
         """Wait until slurmd accepts connections; False when it ends before that."""
@@ -86,6 +92,25 @@ def own_address(name: str, *, bridge: Bridge, world: World) -> tuple[str, ...]:
     world.name(name, address=address.partition("/")[0])
     script = ("sh", "-e", "-c", _OWN_ADDRESS, "pod", str(os.getpid()), link, bridge.name, address, name)
     return ("unshare", "--net", "--uts", *script, *_POD)
+
+
+def _offspring(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, _text(task).split()):
+            yield child
+            yield from _offspring(child)
+
+
+def _is_step(pid: int) -> bool:
+    """By what slurmstepd calls itself: one that is waited for by nobody has no name left."""
+    return _text(Path(f"/proc/{pid}/cmdline")).startswith("slurmstepd: [")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def _listens(pid: int, *, port: int) -> bool:

@@ -31,6 +31,7 @@ class JobRequest:
     time: int | None = None
     tmp: int | None = None
     requeue: bool = True
+    comment: str = ""
     seconds: float = 1.0
     code: int = 0
 
@@ -54,6 +55,7 @@ class JobRequest:
             "gres": f"gpu:{self.gpus_per_node}" if self.gpus_per_node else None,
             "time": self.time,
             "tmp": self.tmp,
+            "comment": self.comment,
         }
         given = [f"--{option}={value}" for option, value in values.items() if value not in (None, "")]
         components = [word for one in self.more for word in (":", *one.arguments())]
@@ -77,5 +79,6 @@ class JobRequest:
             "time_limit": self.time,
             "temporary_disk_per_node": self.tmp,
             "requeue": self.requeue,
+            "comment": self.comment or None,
         }
         return {key: value for key, value in values.items() if value is not None}

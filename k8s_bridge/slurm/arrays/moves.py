@@ -32,6 +32,7 @@ from k8s_bridge.slurm.moves.common import (
     time_left,
     verdict,
 )
+from k8s_bridge.slurm.moves.grace import let_end, time_to_end
 from k8s_bridge.slurm.moves.over import drain, give_back
 from k8s_bridge.slurm.pods import losses
 from k8s_bridge.slurm.speech import say
@@ -115,6 +116,9 @@ def respect_hold(facts: ArrayFacts, now: float) -> Verdict:
 
 def clear_evicted(facts: SlotFacts, now: float) -> Verdict:
     """Down with the nodes, which requeues the task that ran there, then away with their records."""
+    left = time_to_end(facts, facts.busy, state=State.EVICTED, now=now)
+    if left:
+        return let_end(facts, facts.busy, why=eviction(facts), left=left)
     return _clear(facts, tuple(n.name for n in facts.unit.nodes), why=eviction(facts))
 
 
@@ -124,9 +128,11 @@ def clear_lost(facts: SlotFacts, now: float) -> Verdict:
     if not known and not lasted(facts, State.LOST, ABSENCE_GRACE, now):
         return verdict(after=ABSENCE_GRACE)
     everything = facts.unit.jobset is None or facts.jobset_failed
-    names = [n.name for n in facts.unit.nodes if everything or n.name not in facts.live]
-    ends = losses(facts.unit.pods, names)
-    return _clear(facts, tuple(names), why=f"lost: {facts.jobset_failed or f'pods are gone: {ends}'}")
+    names = tuple(n.name for n in facts.unit.nodes if everything or n.name not in facts.live)
+    why = f"lost: {facts.jobset_failed or f'pods are gone: {losses(facts.unit.pods, names)}'}"
+    ending = tuple(name for name in names if name in facts.busy)
+    left = 0.0 if everything else time_to_end(facts, ending, state=State.LOST, now=now)
+    return let_end(facts, ending, why=why, left=left) if left else _clear(facts, names, why=why)
 
 
 def let_finish(facts: SlotFacts, now: float) -> Verdict:

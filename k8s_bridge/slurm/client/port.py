@@ -60,9 +60,10 @@ class SlurmWrites(Protocol):
         ...
 
     async def cancel(self, job_id: int, signal: str | None = None, *, task: int | None = None) -> None:
-        """Cancel, or send a signal; of a job array with `task` only that one.
+        """Cancel, or send a signal to the steps; of a job array with `task` only that one.
 
-        A job that is over already is success; an unknown one is Missing.
+        No signal is sent where Slurm would send it to the job's script too (before 23.11). A job that is over
+        already is success; an unknown one is Missing.
         """
         ...
 

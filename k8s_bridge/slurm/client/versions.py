@@ -19,6 +19,8 @@ class Can(Enum):
     """One update for many nodes."""
     NODES_WRITE = auto()
     """Update and delete of nodes at all."""
+    SIGNAL_STEPS = auto()
+    """Signals to the steps of a job alone; others send them to its script as well, which few expect."""
     ADMIN_COMMENT = auto()
     EXCLUSIVE = auto()
     """Whether a held --exclusive job can be told from a plain one."""
@@ -40,7 +42,8 @@ class Api:
 
 
 _SINCE_23_02 = frozenset({Can.NODES_WRITE, Can.ADMIN_COMMENT, Can.EXCLUSIVE, Can.STRUCTURED})
-_SINCE_24_11 = _SINCE_23_02 | {Can.STATES, Can.JOBS_SINCE, Can.NODES_SINCE, Can.NODES_BULK}
+_SINCE_23_11 = _SINCE_23_02 | {Can.SIGNAL_STEPS}
+_SINCE_24_11 = _SINCE_23_11 | {Can.STATES, Can.JOBS_SINCE, Can.NODES_SINCE, Can.NODES_BULK}
 
 PREFERRED = (
     Api(name="v0.0.44", can=_SINCE_24_11),
@@ -48,8 +51,8 @@ PREFERRED = (
     Api(name="v0.0.42", can=_SINCE_24_11),
     # Newer, but `shared` is always empty in it, and every slurmrestd that has it has v0.0.44 too.
     Api(name="v0.0.45", can=_SINCE_24_11 - {Can.EXCLUSIVE}),
-    Api(name="v0.0.41", can=_SINCE_23_02),
-    Api(name="v0.0.40", can=_SINCE_23_02),
+    Api(name="v0.0.41", can=_SINCE_23_11),
+    Api(name="v0.0.40", can=_SINCE_23_11),
     Api(name="v0.0.39", can=_SINCE_23_02),
     Api(name="v0.0.38", can=frozenset({Can.JOBS_SINCE, Can.EXCLUSIVE}), slash=""),
 )

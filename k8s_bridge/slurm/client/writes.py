@@ -19,6 +19,7 @@ from k8s_bridge.slurm.client.session import Reply, Session
 from k8s_bridge.slurm.client.update import Hold, JobUpdate, NodeState, body_of, made, sayable
 from k8s_bridge.slurm.client.versions import Api, Can
 
+_STEPS = "FULL_STEPS_ONLY"
 _BULK = 500
 """Names in one call."""
 
@@ -68,6 +69,8 @@ class Writes:
 
     async def cancel(self, job_id: int, signal: str | None = None, *, task: int | None = None) -> None:
         """Cancel a job or send it a signal; see `port.SlurmWrites`."""
+        if signal and Can.SIGNAL_STEPS not in (await self._session.api()).can:
+            return
         named = f"{job_id:d}" if task is None else f"{job_id:d}_{task:d}"
         reply = await self._session.ask(
             lambda _: Call(
@@ -75,7 +78,7 @@ class Writes:
                 path=f"job/{named}",
                 template="job/{id}",
                 urgency=Urgency.CANCEL,
-                query={"signal": signal} if signal else {},
+                query={"signal": signal, "flags": _STEPS} if signal else {},
                 repeat=Repeat.ONCE if signal else Repeat.SAFE,
             )
         )

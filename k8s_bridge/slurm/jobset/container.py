@@ -15,6 +15,10 @@ NAME = "slurmd"
 PORT = 6818
 AUTH_VOLUME = "slurm-auth"
 SHARED_VOLUME = "slurm-shared"
+GRACE = "SLURMD_GRACE"
+"""What wrapper.py reads."""
+_LAST = 2
+"""Seconds of the pod's grace that slurmd needs to end jobs and itself."""
 _AUTH_PATH = "/etc/slurm"
 _CAPABILITIES = (
     "CHOWN",
@@ -34,9 +38,15 @@ _LISTENS = f"grep -q ':{PORT:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6"
 
 
 def slurmd_container(
-    template: Mapping[str, Any], *, features: Iterable[str], shape: Shape, slurmd: Slurmd
+    template: Mapping[str, Any], *, features: Iterable[str], shape: Shape, slurmd: Slurmd, grace: int = 0
 ) -> dict[str, Any]:
-    """The container, with the fields of `template` that the bridge does not own; `features` of its node."""
+    """The container, with the fields of `template` that the bridge does not own; `features` of its node.
+
+    `grace`: seconds that the pod has to end in, if jobs on it may use them.
+    """
+    env: list[dict[str, Any]] = [_POD_NAME]
+    if grace:
+        env.append({"name": GRACE, "value": str(max(1, grace - _LAST))})
     ready = {"exec": {"command": ["/bin/bash", "-c", _LISTENS]}, "periodSeconds": 5}
     return {
         "readinessProbe": ready,
@@ -45,7 +55,7 @@ def slurmd_container(
         "image": slurmd.image,
         "command": COMMAND,
         "args": slurmd_arguments(shape, features=features, conf_server=slurmd.conf_server),
-        "env": by_name(template.get("env", ()), [_POD_NAME]),
+        "env": by_name(template.get("env", ()), env),
         "ports": by_name(template.get("ports", ()), [{"name": NAME, "containerPort": PORT}]),
         "resources": _resources(template.get("resources", {}), shape, slurmd),
         "securityContext": {**template.get("securityContext", {}), **_security(slurmd)},

@@ -15,6 +15,8 @@ from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job
 
 _SECRET_MODE = 0o400
+USUAL_GRACE = 30
+"""terminationGracePeriodSeconds of a pod that does not say."""
 _HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -70,7 +72,10 @@ def _containers(
 ) -> list[dict[str, Any]]:
     theirs = spec.get("containers", ())
     template: Mapping[str, Any] = next((item for item in theirs if item.get("name") == NAME), {})
-    ours = slurmd_container(template, features=features, shape=group.shape, slurmd=policy.slurmd)
+    grace = spec.get("terminationGracePeriodSeconds", USUAL_GRACE) if policy.drain_first else 0
+    ours = slurmd_container(
+        template, features=features, shape=group.shape, slurmd=policy.slurmd, grace=int(grace)
+    )
     return by_name(theirs, [ours])
 
 

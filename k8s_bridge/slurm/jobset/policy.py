@@ -47,6 +47,8 @@ class Policy:
     required_topology: str = ""
     """Topology level of jobs with --switches; "" where the queue's flavors have no topology."""
     preferred_topology: str = ""
+    drain_first: bool = False
+    """slurmd outlives the order to end by what its pod's grace allows, while jobs run on it."""
     deadline_slack: int = _KILL_WAIT
     """Seconds that pods may live beyond the job's time limit: registering, starting, ending."""
     owners: tuple[Mapping[str, Any], ...] = ()
@@ -82,17 +84,20 @@ def policy_of(
         required_topology=topology.required_level,
         preferred_topology=topology.preferred_level,
         deadline_slack=int(waiting.total_seconds()) + _KILL_WAIT,
-        digest=_digest(spec.slurmd, partition, topology, (queue, priority_class)),
+        drain_first=spec.drain_on_preemption,
+        digest=_digest(
+            spec.slurmd, partition, topology, (queue, priority_class, "drain" * spec.drain_on_preemption)
+        ),
     )
 
 
-def _digest(slurmd: Slurmd, partition: PartitionMapping, topology: Topology, names: tuple[str, str]) -> str:
+def _digest(slurmd: Slurmd, partition: PartitionMapping, topology: Topology, words: tuple[str, ...]) -> str:
     """Sixteen hex digits; a field that is new in a later version and not set changes nothing."""
     made_of = (
         slurmd.model_dump_json(exclude_defaults=True),
         topology.model_dump_json(exclude_defaults=True),
         partition.model_dump_json(include={"pod_template", "features"}, exclude_defaults=True),
-        *names,
+        *filter(None, words),
     )
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 

@@ -18,6 +18,7 @@ from k8s_bridge.slurm.moves.common import (
     verdict,
 )
 from k8s_bridge.slurm.moves.deadline import extend_deadline
+from k8s_bridge.slurm.moves.grace import let_end, time_to_end
 from k8s_bridge.slurm.pods import losses
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
@@ -31,6 +32,9 @@ def help_completing(facts: Facts, now: float) -> Verdict:
 
 def evict(facts: Facts, now: float) -> Verdict:
     """Kueue wants the capacity back: down with the nodes, which requeues the job, then hold it."""
+    left = time_to_end(facts, facts.own_nodes, state=State.EVICTED, now=now)
+    if left:
+        return let_end(facts, facts.own_nodes, why=eviction(facts), left=left)
     return send_back(facts, nodes=facts.own_nodes, why=eviction(facts))
 
 
@@ -42,8 +46,9 @@ def lose(facts: Facts, now: float) -> Verdict:
     if not known and not lasted(facts, State.LOST, ABSENCE_GRACE, now):
         return verdict(after=ABSENCE_GRACE)
     names = facts.dead or facts.own_nodes
-    ends = losses(facts.unit.pods, names)
-    return send_back(facts, nodes=names, why=f"lost: {facts.jobset_failed or f'pods are gone: {ends}'}")
+    why = f"lost: {facts.jobset_failed or f'pods are gone: {losses(facts.unit.pods, names)}'}"
+    left = 0.0 if facts.jobset_failed else time_to_end(facts, names, state=State.LOST, now=now)
+    return let_end(facts, names, why=why, left=left) if left else send_back(facts, nodes=names, why=why)
 
 
 def _orphaned(facts: Facts, now: float) -> Verdict:

@@ -215,3 +215,14 @@ async def test_without_scontrol_the_text_says_what_to_install(
     with pytest.raises(Terminal, match="slurm-client") as caught:
         await client.delete_node("a")
     assert caught.value.reason == "ScontrolMissing"
+
+
+async def test_a_signal_goes_to_the_steps_and_nowhere_where_the_script_would_get_it_too(
+    v42: SlurmClient, v38: SlurmClient, server: HttpServer
+) -> None:
+    server.on("DELETE", "/slurm/v0.0.42/job/7", answer(200, {"errors": []}))
+    await v42.cancel(7, signal="USR1")
+    await v38.cancel(7, signal="USR1")
+    (request,) = server.to("DELETE", "/slurm/v0.0.42/job/7")
+    assert request.query == {"signal": "USR1", "flags": "FULL_STEPS_ONLY"}
+    assert server.to("DELETE", "/slurm/v0.0.38/job/7") == []

@@ -101,6 +101,17 @@ def test_slurmd_settings_reach_the_pod() -> None:
     assert spec["containers"][0]["resources"]["claims"] == [{"name": "imex"}, {"name": "shared"}]
 
 
+@pytest.mark.parametrize(
+    ("template", "seconds"), [({}, "28"), ({"terminationGracePeriodSeconds": 300}, "298")]
+)
+def test_a_pod_that_drains_first_uses_its_grace(template: dict[str, Any], seconds: str) -> None:
+    """All of it but what slurmd needs to end; without being asked for, none."""
+    pods = {"spec": template}
+    env = slurmd_of(manifest(policy=policy(pods, drain_first=True)))["env"]
+    assert {"name": "SLURMD_GRACE", "value": seconds} in env
+    assert all(one["name"] != "SLURMD_GRACE" for one in slurmd_of(manifest(policy=policy(pods)))["env"])
+
+
 def test_the_bridges_fields_lie_over_the_operators_template() -> None:
     rendered = manifest(policy=policy(TEMPLATE, node_selectors={"fast": {"disk": "nvme"}}))
     spec, container = pod(rendered)["spec"], slurmd_of(rendered)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from k8s_bridge.sandbox.slurm_real.process import children
 from k8s_bridge.slurm.jobset.conf import slurmd_arguments
 from k8s_bridge.slurm.jobset.wrapper import COMMAND
 from k8s_bridge.slurm.layout import Shape
@@ -75,6 +76,29 @@ async def test_slurmd_gets_its_conf_as_one_argument(image: dict[str, str]) -> No
 async def test_no_end_of_slurmd_is_a_success(image: dict[str, str], code: str, expected: int) -> None:
     process = await start(image | {"CODE": code})
     assert await process.wait() == expected
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a pid namespace, which root may")
+@pytest.mark.parametrize(("grace", "word"), [("20", "step over"), ("1", "term")])
+async def test_with_a_grace_steps_end_before_slurmd_is_told(tmp_path: Path, grace: str, word: str) -> None:
+    """Whichever comes first: the end of the step, which lasts two seconds, or that of the grace."""
+    steps = '{ (exec -a "slurmstepd: [7.batch]" sleep 2); echo "step over" >> "$OUT"; } &\n'
+    slurmd = SLURMD.replace("#!/bin/bash\n", '#!/bin/bash\ncd "${OUT%/*}"\n' + steps)
+    (tmp_path / "slurmd").write_text(slurmd)
+    (tmp_path / "slurmd").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OUT": str(tmp_path / "out"), "STAY": "1"}
+    own = ("unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
+    process = await asyncio.create_subprocess_exec(
+        *own, *COMMAND, "-N", "pod-1", env=environment | {"SLURMD_GRACE": grace}
+    )
+    async with asyncio.timeout(20):
+        while not written(environment):  # noqa: ASYNC110 - a shell sets no event
+            await asyncio.sleep(0.01)
+        (wrapper,) = children(process.pid)
+        os.kill(wrapper, signal.SIGTERM)
+        await process.wait()
+    first = next(line for line in written(environment) if line in {"term", "step over"})
+    assert first == word
 
 
 async def test_sigterm_reaches_slurmd_and_the_pod_still_fails(image: dict[str, str]) -> None:

@@ -1,0 +1,3 @@
+from __future__ import annotations
+
+from support.e2e.grace import *  # noqa: F403
