@@ -23,7 +23,8 @@ _PATIENCE = 60.0
 """Seconds for a call: on a busy machine an API server can take many."""
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _SECRET = ("secrets", "configmaps", "serviceaccounts")
-WATCHED = tuple(kind for kind in ALL if kind.plural not in _SECRET)
+_NOT_OF_WORLDS = ("ray.io", "admissionregistration.k8s.io")
+WATCHED = tuple(kind for kind in ALL if kind.plural not in _SECRET and kind.group not in _NOT_OF_WORLDS)
 
 
 class Mirror:
