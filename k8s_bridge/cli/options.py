@@ -61,6 +61,12 @@ _OPTIONS = (
         show_default=True,
     ),
     _option(
+        "--http-token-file",
+        "File with a token: the status page is shown to whoever sends it (bearer, or as a password). "
+        "Without one, over loopback only.",
+        type=_FILE,
+    ),
+    _option(
         "--log-level",
         "The least that is logged.",
         type=click.Choice(["debug", "info", "warning", "error"]),
@@ -136,6 +142,7 @@ def to_settings(options: dict[str, Any], *, product: Product = SLURM) -> Setting
         lease_name=options["lease_name"],
         lease_namespace=options["lease_namespace"],
         http=Bind.parse(options["http"]),
+        http_token=options["http_token_file"],
         log_level=options["log_level"],
         log_format=LogFormat(options["log_format"]),
         workers=options["workers"],

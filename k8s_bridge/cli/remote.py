@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -17,7 +19,8 @@ T = TypeVar("T")
 
 DEFAULT_ADDRESS = f"http://127.0.0.1:{HTTP_PORT}"
 _TIMEOUT = 5.0
-_OK, _NOT_FOUND, _FORBIDDEN = 200, 404, 403
+TOKEN_FILE = "K8S_BRIDGE_HTTP_TOKEN_FILE"  # noqa: S105 - where the token is, as `run` is told it
+_OK, _NOT_FOUND, _FORBIDDEN, _UNAUTHORIZED = 200, 404, 403, 401
 
 
 class Remote:
@@ -62,7 +65,11 @@ class Remote:
     def _get(self, path: str) -> httpx.Response:
         try:
             return httpx.get(
-                self.address + path, timeout=self._timeout, follow_redirects=False, trust_env=False
+                self.address + path,
+                headers=_credentials(),
+                timeout=self._timeout,
+                follow_redirects=False,
+                trust_env=False,
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             fail(
@@ -73,6 +80,9 @@ class Remote:
             )
 
     def _decode(self, answer: httpx.Response, kind: type[T]) -> T:
+        if answer.status_code == _UNAUTHORIZED:
+            text = f"{answer.text}: name its file in {TOKEN_FILE}"
+            fail(f"{self.address}: {text}", code=Exit.NO_BRIDGE)
         if answer.status_code == _FORBIDDEN:
             fail(f"{self.address}: {answer.text}", code=Exit.NO_BRIDGE)
         try:
@@ -84,3 +94,13 @@ class Remote:
                 f"what answers at {self.address} is not a k8s-bridge ({error}); check --address.",
                 code=Exit.NO_BRIDGE,
             )
+
+
+def _credentials() -> dict[str, str]:
+    """The token of the bridge's --http-token-file, in a pod that has both; none elsewhere."""
+    path = os.environ.get(TOKEN_FILE, "")
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip() if path else ""
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"{TOKEN_FILE}: {path}: {error}", code=Exit.USAGE)
+    return {"Authorization": f"Bearer {token}"} if token else {}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from k8s_bridge.runtime.units import UnitDetail, UnitRow
+from k8s_bridge.runtime.units import UnitDetail, UnitRow, age, sort_units
 
 __all__ = ["UnitDetail", "UnitRow", "age", "render_detail", "render_units", "sort_units"]
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _NODES_SHOWN = 3
 
 _STYLES = {
@@ -32,32 +31,6 @@ _STYLES = {
     "DRAINING": "dim",
     "DONE": "dim",
 }
-_ORDER = {state: place for place, state in enumerate(("RUNNING", "RELEASED", "READY", "ADMITTED", "QUEUED"))}
-
-
-def age(seconds: float) -> str:
-    """`45s`, `12m`, `3h05m`, `2d04h`: two units at most, so that a column stays narrow."""
-    total = max(0, int(seconds))
-    if total < _MINUTE:
-        return f"{total}s"
-    if total < _HOUR:
-        return f"{total // _MINUTE}m"
-    if total < _DAY:
-        return f"{total // _HOUR}h{total % _HOUR // _MINUTE:02d}m"
-    return f"{total // _DAY}d{total % _DAY // _HOUR:02d}h"
-
-
-def sort_units(rows: Iterable[UnitRow]) -> list[UnitRow]:
-    """What runs first, then what is next; within a state by priority, then by how long it has been so."""
-    return sorted(
-        rows,
-        key=lambda row: (
-            _ORDER.get(row.state.upper(), len(_ORDER)),
-            -(row.priority or 0),
-            row.since,
-            row.name,
-        ),
-    )
 
 
 def render_units(rows: Sequence[UnitRow], *, now: float, title: str = "") -> RenderableType:

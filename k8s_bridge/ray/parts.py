@@ -26,9 +26,7 @@ from k8s_bridge.ray.sources import Sources
 from k8s_bridge.ray.stages import Stages
 from k8s_bridge.ray.tables import Tables
 from k8s_bridge.ray.unit import Key
-from k8s_bridge.runtime import memory
 from k8s_bridge.runtime.backoff import Backoff
-from k8s_bridge.runtime.logging import OutcomeLog
 from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.reading import Reading, UnitGroup

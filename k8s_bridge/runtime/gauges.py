@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from platform import python_version
-from types import MappingProxyType
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -23,7 +22,6 @@ Samples = Iterable[tuple[tuple[str, ...], float]]
 """Values by the labels after the bridge's own."""
 Findings = Mapping[str, Finding]
 _INFO = ("slurm_version", "slurm_api_version", "slurm_cluster")
-_NOTHING: Findings = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +199,9 @@ class Gauges(Collector):
         """What each bridge says of itself now."""
         return {name: read() for name, read in self._readings.items()}
 
-    def findings(self, name: str) -> Findings:
-        """The conditions of one WorkloadMixing now, by type."""
-        return self._findings[name]() if name in self._findings else _NOTHING
+    def findings(self) -> Mapping[str, Findings]:
+        """The conditions of each WorkloadMixing now, by type."""
+        return {name: findings() for name, findings in self._findings.items()}
 
     def collect(self) -> Iterator[Metric]:
         """Everything, as of now."""
@@ -218,8 +216,8 @@ class Gauges(Collector):
             )
 
     def _conditions(self) -> Samples:
-        for name, findings in self._findings.items():
-            for finding in findings().values():
+        for name, findings in self.findings().items():
+            for finding in findings.values():
                 yield (name, finding.type), float(finding.status == "True")
 
 

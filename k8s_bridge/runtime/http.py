@@ -1,16 +1,15 @@
-"""The process's own HTTP server: probes, metrics, nudges, and what `top` and `explain` read.
+"""The process's own HTTP server: probes, metrics, nudges, the status page, and what `top` and `explain` read.
 
-Units name jobs and people, so /debug answers to loopback only: through `kubectl port-forward` or
-`kubectl exec`, never through a Service.
+Units name jobs and people, so /debug and the page are told to whom `access` lets in.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import uvicorn
@@ -19,8 +18,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from k8s_bridge.runtime.access import NEAR, Access
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.metrics import Metrics
+from k8s_bridge.runtime.pages.routes import Pages, Shown
+from k8s_bridge.runtime.recent import Recent
 from k8s_bridge.runtime.settings import Bind, SettingsError
 from k8s_bridge.runtime.turn import ALONE, Turn
 from k8s_bridge.runtime.units import Units
@@ -38,6 +40,21 @@ class Endpoints:
     units: Units
     nudge: Callable[[str], None]
     turn: Callable[[], Turn] = lambda: ALONE
+    recent: Recent = field(default_factory=lambda: Recent(time.time))
+    access: Access = NEAR
+    clock: Callable[[], float] = time.time
+
+    @property
+    def shown(self) -> Shown:
+        """What the status page is made of."""
+        return Shown(
+            gauges=self.metrics.gauges,
+            units=self.units,
+            recent=self.recent,
+            turn=self.turn,
+            access=self.access,
+            clock=self.clock,
+        )
 
 
 def application(endpoints: Endpoints) -> Starlette:
@@ -52,6 +69,7 @@ def application(endpoints: Endpoints) -> Starlette:
             Route("/nudge", handlers.nudge, methods=["POST"]),
             Route("/debug/units", handlers.units),
             Route("/debug/units/{name:path}", handlers.unit),
+            *Pages(endpoints.shown).routes(),
         ]
     )
 
@@ -79,25 +97,14 @@ class _Handlers:
         return Response(status_code=202)
 
     async def units(self, request: Request) -> Response:
-        return _refuse_far(request) or _json(self._at.units.rows())
+        return self._at.access.refusal(request) or _json(self._at.units.rows())
 
     async def unit(self, request: Request) -> Response:
-        refused = _refuse_far(request)
+        refused = self._at.access.refusal(request)
         if refused is not None:
             return refused
         details = self._at.units.details(request.path_params["name"])
         return _json(details, status=200 if details else 404)
-
-
-def _refuse_far(request: Request) -> Response | None:
-    host = request.client.host if request.client is not None else ""
-    try:
-        near = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        near = False
-    if near:
-        return None
-    return PlainTextResponse("only from loopback: use kubectl port-forward to this pod", status_code=403)
 
 
 def _json(value: object, *, status: int = 200) -> Response:

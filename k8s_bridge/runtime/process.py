@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from k8s_bridge.kube.reflector import Reflector
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.kube.versions import table_of
 from k8s_bridge.runtime import memory
+from k8s_bridge.runtime.access import Access
 from k8s_bridge.runtime.claims import Claims
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.http import Endpoints, HttpServer, application
 from k8s_bridge.runtime.logging import Logger
 from k8s_bridge.runtime.metrics import Metrics
+from k8s_bridge.runtime.recent import Recent
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.roster import Roster
 from k8s_bridge.runtime.services import BridgeFactory, Nudges, Services
@@ -64,6 +67,7 @@ class Process:
         self._health = Health()
         self._units = Units()
         self._nudges = Nudges()
+        recent = Recent(time.time)
         services = Services(
             settings=settings,
             client=self._client,
@@ -74,6 +78,7 @@ class Process:
             health=self._health,
             units=self._units,
             nudges=self._nudges,
+            recent=recent,
             claims=Claims(),
             may_write=self._may_write,
         )
@@ -84,6 +89,8 @@ class Process:
             units=self._units,
             nudge=self._nudges.nudge,
             turn=self._turn,
+            recent=recent,
+            access=Access(token_file=settings.http_token),
         )
         self._http = HttpServer(application(endpoints), settings.http)
         self._reflectors: list[Reflector[MixingObject]] = []

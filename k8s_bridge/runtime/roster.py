@@ -101,3 +101,4 @@ class Roster:
             self.status(report.name).report([crashed], {})
         self._log(report)
         self._services.metrics.report(report)
+        self._services.recent.report(report)

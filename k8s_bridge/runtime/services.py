@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime import memory
 from k8s_bridge.runtime.claims import Claims
+from k8s_bridge.runtime.controller import Hook
 from k8s_bridge.runtime.health import Health
-from k8s_bridge.runtime.logging import Logger
+from k8s_bridge.runtime.logging import Logger, OutcomeLog
 from k8s_bridge.runtime.metrics import Metrics
+from k8s_bridge.runtime.recent import Recent
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.settings import Settings
 from k8s_bridge.runtime.status import Status
@@ -58,10 +61,16 @@ class Services:
     health: Health
     units: Units
     nudges: Nudges
+    recent: Recent
+    """A hook of every loop: what the status page tells of the last minutes."""
     claims: Claims
     """Who serves which partition; withdrawn by a bridge that ends for good."""
     may_write: Callable[[], bool]
     """Whether the lease is ours at this very moment."""
+
+    def hooks(self) -> tuple[Hook[Any], ...]:
+        """Who is told of each outcome of a loop."""
+        return self.metrics.outcome, self.recent, OutcomeLog(self.log), memory.freeze_when_open
 
 
 class BridgeFactory(Protocol):

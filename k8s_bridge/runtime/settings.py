@@ -76,6 +76,8 @@ class Settings:
     lease_namespace: str = ""
     """"" is the instance's own namespace."""
     http: Bind = Bind()
+    http_token: Path | None = None
+    """File with the token that shows the status page from anywhere; None: over loopback only."""
     log_level: str = "info"
     log_format: LogFormat = LogFormat.AUTO
     workers: int = 8

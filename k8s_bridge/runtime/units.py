@@ -1,10 +1,13 @@
-"""What `GET /debug/units` answers and `top`, `explain` and `demo` show: one row for each unit of work."""
+"""Units of work as people see them: in `top`, `explain` and `demo`, on the status page, at /debug/units."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 import msgspec
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_ORDER = {state: place for place, state in enumerate(("RUNNING", "RELEASED", "READY", "ADMITTED", "QUEUED"))}
 
 
 class UnitRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,6 +42,31 @@ class UnitDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was asked for, and what each became: `--mem=4G` -> `4096 MiB on each node`."""
     facts: dict[str, str] = {}
     next_step: str = ""
+
+
+def age(seconds: float) -> str:
+    """`45s`, `12m`, `3h05m`, `2d04h`: two units at most, so that a column stays narrow."""
+    total = max(0, int(seconds))
+    if total < _MINUTE:
+        return f"{total}s"
+    if total < _HOUR:
+        return f"{total // _MINUTE}m"
+    if total < _DAY:
+        return f"{total // _HOUR}h{total % _HOUR // _MINUTE:02d}m"
+    return f"{total // _DAY}d{total % _DAY // _HOUR:02d}h"
+
+
+def sort_units(rows: Iterable[UnitRow]) -> list[UnitRow]:
+    """What runs first, then what is next; within a state by priority, then by how long it has been so."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            _ORDER.get(row.state.upper(), len(_ORDER)),
+            -(row.priority or 0),
+            row.since,
+            row.name,
+        ),
+    )
 
 
 class Units:

@@ -17,9 +17,7 @@ from api.v1alpha1 import WorkloadMixing
 from k8s_bridge.core import naming
 from k8s_bridge.core.errors import BridgeError, Conflict
 from k8s_bridge.kube.store import Delta
-from k8s_bridge.runtime import memory
 from k8s_bridge.runtime.backoff import Backoff
-from k8s_bridge.runtime.logging import OutcomeLog
 from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.services import Services
@@ -105,7 +103,7 @@ class Parts:
             workers=mixing.spec.create_workers,
             may_write=services.may_write,
             clock=time.time,
-            on_outcome=(services.metrics.outcome, tally, OutcomeLog(services.log), memory.freeze_when_open),
+            on_outcome=(*services.hooks(), tally),
         )
         self._poller = Poller(
             client,

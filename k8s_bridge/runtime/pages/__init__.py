@@ -1,0 +1,1 @@
+"""The status page: read-only, without scripts, without anything from elsewhere."""
