@@ -14,9 +14,8 @@ from k8s_bridge.ray.unit import Unit
 
 SUCCEEDED = "SUCCEEDED"
 _OVER_IN_RAY = frozenset({SUCCEEDED, "FAILED", "STOPPED"})
-_OVER = frozenset({"Complete", "Failed", "ValidationFailed"})
-_GIVEN_UP = frozenset({"Complete", "ValidationFailed"})
-"""What no second submission follows."""
+_INVALID = "ValidationFailed"
+_OVER = frozenset({"Complete", "Failed", _INVALID})
 _READY = "ready"
 _ENDED = frozenset({"Succeeded", "Failed"})
 
@@ -118,7 +117,7 @@ class Facts:
     def final(self) -> bool:
         """Over in a way that another submission would not mend."""
         status = self.job.status
-        return status.job_status == SUCCEEDED or status.job_deployment_status in _GIVEN_UP
+        return status.job_status == SUCCEEDED or status.job_deployment_status == _INVALID
 
     @lazy
     def cluster_ready(self) -> bool:

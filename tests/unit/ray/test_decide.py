@@ -152,8 +152,10 @@ def requeuing(**more) -> Unit:
 
 
 def test_what_is_given_up_is_stopped_in_ray_before_kuberay_submits_anew():
-    assert verdict(requeuing()).state == State.REQUEUING
-    assert done(requeuing()) == ["StopSubmission", "status Retrying"]
+    stopped = requeuing(status={"jobStatus": "STOPPED", "jobDeploymentStatus": "Complete"})
+
+    assert verdict(requeuing()).state == verdict(stopped).state == State.REQUEUING
+    assert done(requeuing()) == done(stopped) == ["StopSubmission", "status Retrying"]
 
 
 def test_kuberay_is_told_once_that_a_job_is_to_be_submitted_anew():
