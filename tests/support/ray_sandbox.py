@@ -1,0 +1,249 @@
+"""The Ray bridge in the sandbox: a shared cluster, the policies, Kueue, and inner jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import io
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from k8s_bridge.kube import auth
+from k8s_bridge.ray import names
+from k8s_bridge.ray.bridge import create
+from k8s_bridge.ray.policies import policies
+from k8s_bridge.runtime.gates import Gates, Transport
+from k8s_bridge.runtime.logging import configure
+from k8s_bridge.runtime.process import Process
+from k8s_bridge.runtime.product import RAY
+from k8s_bridge.runtime.redact import Redactor
+from k8s_bridge.runtime.settings import Bind, Election, LogFormat, Settings
+from k8s_bridge.sandbox.apiserver import kinds
+from k8s_bridge.sandbox.apiserver.errors import Json
+from k8s_bridge.sandbox.apiserver.kinds import Kind
+from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
+from k8s_bridge.sandbox.apiserver.server import ApiServer
+from k8s_bridge.sandbox.controllers.manager import Controllers
+from k8s_bridge.sandbox.controllers.nodes import node_manifest
+from k8s_bridge.sandbox.controllers.timing import FAST, Timing
+
+NAMESPACE = "science"
+CLUSTER = "shared"
+LOW, HIGH = "low", "high"
+QUOTA = 4
+"""CPUs; the shared cluster's head takes one."""
+_HEAD = {
+    "rayStartParams": {"dashboard-host": "0.0.0.0", "num-cpus": "0"},
+    "template": {
+        "spec": {
+            "containers": [
+                {"name": "head", "image": "ray:2", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+            ]
+        }
+    },
+}
+
+
+class RaySandbox:
+    """A running sandbox; `storage` is its API server's."""
+
+    def __init__(self, server: ApiServer, controllers: Controllers, kubeconfig: Path) -> None:
+        self.storage = server.storage
+        self.server = server
+        self.controllers = controllers
+        self.kubeconfig = kubeconfig
+        self.log = io.StringIO()
+
+    @contextlib.asynccontextmanager
+    async def bridge(self) -> AsyncIterator[Process]:
+        """The bridge, until the end of the block."""
+        settings = Settings(
+            product=RAY,
+            kubeconfig=self.kubeconfig,
+            namespaces=(NAMESPACE,),
+            election=Election.NONE,
+            http=Bind(port=0),
+            gates=Gates(transport=Transport.INSECURE),
+        )
+        redactor = Redactor()
+        log = configure(level="info", form=LogFormat.JSON, stream=self.log, redactor=redactor)
+        process = Process(
+            settings, create, server=auth.load(str(self.kubeconfig)), log=log, redactor=redactor
+        )
+        stop, thresholds = asyncio.Event(), gc.get_threshold()
+        task = asyncio.create_task(process.run(stop))
+        try:
+            yield process
+        finally:
+            stop.set()
+            await task
+            gc.unfreeze()
+            gc.set_threshold(*thresholds)
+
+    def submit(
+        self, name: str, *, seconds: float = 0.2, notes: Mapping[str, str] | None = None, **spec: Any
+    ) -> Json:
+        """An inner RayJob whose driver sleeps; `notes` are annotations without their prefix."""
+        annotations = {f"{names.PREFIX}/{key}": value for key, value in (notes or {}).items()}
+        body = {
+            "clusterSelector": {names.CLUSTER_SELECTOR: CLUSTER},
+            "entrypoint": f'python3 -c "import time; time.sleep({seconds})"',
+        }
+        meta = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
+        return self.create(kinds.RAYJOBS, {"metadata": meta, "spec": body | spec})
+
+    def submit_plain(self, name: str, *, cpus: int, seconds: float, priority: str = HIGH) -> None:
+        """A Kubernetes Job that Kueue admits in the same queue."""
+        container = {
+            "name": "main",
+            "image": "busybox",
+            "command": ["sh", "-c", f"sleep {seconds}"],
+            "resources": {"requests": {"cpu": str(cpus)}},
+        }
+        labels = {"kueue.x-k8s.io/queue-name": "science", "kueue.x-k8s.io/priority-class": priority}
+        spec = {
+            "parallelism": 1,
+            "completions": 1,
+            "suspend": True,
+            "template": {"spec": {"containers": [container], "restartPolicy": "Never"}},
+        }
+        meta = {"name": name, "namespace": NAMESPACE, "labels": labels}
+        self.create(kinds.JOBS, {"metadata": meta, "spec": spec})
+
+    def create(self, kind: Kind, obj: Json) -> Json:
+        """Create an object; its version and kind are put in."""
+        version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+        return self.storage.create(kind, {"apiVersion": version, "kind": kind.kind} | obj)
+
+    def job(self, name: str) -> Json | None:
+        """A RayJob as it is now; None when it is gone."""
+        return self.storage.find(kinds.RAYJOBS, NAMESPACE, name)
+
+    def status(self, name: str) -> str:
+        """Ray's word about a job."""
+        found = self.job(name) or {}
+        return str((found.get("status") or {}).get("jobStatus", ""))
+
+    def notes(self, name: str) -> dict[str, str]:
+        """The bridge's annotations of a job, without their prefix."""
+        found = (self.job(name) or {}).get("metadata", {}).get("annotations") or {}
+        return {key.split("/")[1]: value for key, value in found.items() if key.startswith(names.PREFIX)}
+
+    def jobsets(self) -> list[str]:
+        """Names of the JobSets that there are."""
+        return [obj["metadata"]["name"] for obj in self.storage.list(kinds.JOBSETS, namespace=NAMESPACE)]
+
+    def used(self) -> str:
+        """CPUs in use, as Kueue counts them."""
+        status = self.storage.get(kinds.CLUSTERQUEUES, "", "all").get("status") or {}
+        (flavor,) = status.get("flavorsUsage") or [{"resources": []}]
+        return next((each["total"] for each in flavor["resources"] if each["name"] == "cpu"), "0")
+
+    def events(self) -> set[str]:
+        """Reasons of the bridge's events."""
+        return {
+            event["reason"]
+            for event in self.storage.list(kinds.EVENTS, namespace=NAMESPACE)
+            if event.get("reportingComponent") == RAY.name
+        }
+
+    async def until(self, holds: Callable[[], Any], *, what: str, seconds: float = 30.0) -> None:
+        """Wait for something. AssertionError with the end of the bridge's log when it does not come."""
+        end = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < end, f"not within {seconds:g} s: {what}\n{self.log.getvalue()[-3000:]}"
+            await asyncio.sleep(0.02)
+
+
+@contextlib.asynccontextmanager
+async def sandbox(directory: Path, *, timing: Timing = FAST, **ray: Any) -> AsyncIterator[RaySandbox]:
+    """Everything but the bridge; `ray` is laid over the section of the WorkloadMixing."""
+    async with ApiServer() as server:
+        controllers = Controllers(server.storage, timing=timing)
+        running = asyncio.create_task(controllers.run())
+        kubeconfig = directory / "kubeconfig"
+        write_kubeconfig(server, kubeconfig, namespace=NAMESPACE)
+        world = RaySandbox(server, controllers, kubeconfig)
+        try:
+            for kind, obj in _furniture(ray):
+                world.create(kind, obj)
+            await world.until(lambda: _head(world), what="the shared cluster's head is up")
+            yield world
+            assert controllers.engine.failures == 0
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+def _head(world: RaySandbox) -> bool:
+    found = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+    return (found.get("status") or {}).get("state") == "ready"
+
+
+def _furniture(ray: Mapping[str, Any]) -> list[tuple[Kind, Json]]:
+    resources = [{"name": "cpu", "nominalQuota": str(QUOTA)}, {"name": "memory", "nominalQuota": "64Gi"}]
+    queue = {
+        "namespaceSelector": {},
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [
+            {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": resources}]}
+        ],
+    }
+    section = {
+        "localQueue": "science",
+        "managedClusters": [{"name": CLUSTER}],
+        "poolMappings": [
+            {"pool": "default", "workloadPriorityClass": LOW, "maxWorkers": 8},
+            {"pool": "urgent", "workloadPriorityClass": HIGH},
+        ],
+    }
+    return [
+        (kinds.NAMESPACES, {"metadata": {"name": NAMESPACE, "labels": {names.MANAGED_NAMESPACE: "true"}}}),
+        *(
+            (kinds.NODES, node_manifest(f"node{n}", {"cpu": "8", "memory": "64Gi", "pods": "110"}))
+            for n in (1, 2)
+        ),
+        (kinds.RESOURCEFLAVORS, {"metadata": {"name": "default"}, "spec": {}}),
+        (kinds.PRIORITYCLASSES, {"metadata": {"name": LOW}, "value": 10}),
+        (kinds.PRIORITYCLASSES, {"metadata": {"name": HIGH}, "value": 1000}),
+        (kinds.CLUSTERQUEUES, {"metadata": {"name": "all"}, "spec": queue}),
+        (
+            kinds.LOCALQUEUES,
+            {"metadata": {"name": "science", "namespace": NAMESPACE}, "spec": {"clusterQueue": "all"}},
+        ),
+        *(
+            (kinds.BY_KIND[obj["apiVersion"], obj["kind"]], obj)
+            for obj in policies(prefix="ray", mutating="v1beta1")
+        ),
+        (kinds.WORKLOADMIXINGS, _mixing(section | dict(ray))),
+        (
+            kinds.RAYCLUSTERS,
+            {
+                "metadata": {
+                    "name": CLUSTER,
+                    "namespace": NAMESPACE,
+                    "labels": {"kueue.x-k8s.io/queue-name": "science", "kueue.x-k8s.io/priority-class": HIGH},
+                },
+                "spec": {"rayVersion": "2.60.0", "headGroupSpec": _HEAD, "workerGroupSpecs": []},
+            },
+        ),
+    ]
+
+
+def _mixing(section: Mapping[str, Any]) -> Json:
+    return {
+        "metadata": {"name": "main", "namespace": NAMESPACE},
+        "spec": {
+            "slurmRestURL": "http://127.0.0.1:1",
+            "allowInsecureHTTP": True,
+            "slurmUser": "root",
+            "slurmTokenFile": "/dev/null",
+            "localQueue": "science",
+            "partitionMappings": [{"partitionName": "none", "workloadPriorityClass": LOW}],
+            "slurmd": {"image": "none", "confServer": "none:1", "authSecretName": "none"},
+            "ray": dict(section),
+        },
+    }
