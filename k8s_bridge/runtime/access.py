@@ -16,7 +16,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-_CHALLENGES = 'Basic realm="k8s-bridge: any user, the token as password", Bearer'
+_CHALLENGES = ('Basic realm="k8s-bridge: any user, the token as password"', "Bearer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,7 @@ class Access:
             return PlainTextResponse("the token file of --http-token-file cannot be read", status_code=503)
         if hmac.compare_digest(_sent(request), token):
             return None
-        headers = {"WWW-Authenticate": _CHALLENGES}
-        return PlainTextResponse("a token is needed (--http-token-file)", status_code=401, headers=headers)
+        return _ask()
 
 
 NEAR = Access()
@@ -58,6 +57,13 @@ def _is_address(host: str | None) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _ask() -> Response:
+    answer = PlainTextResponse("a token is needed (--http-token-file)", status_code=401)
+    for challenge in _CHALLENGES:
+        answer.headers.append("WWW-Authenticate", challenge)
+    return answer
 
 
 def _only_near() -> Response:
