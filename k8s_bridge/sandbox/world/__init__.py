@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from k8s_bridge.sandbox.world.bridge import BridgeProcess
 from k8s_bridge.sandbox.world.config import Backend, Pace, Sharing, WorldConfig
-from k8s_bridge.sandbox.world.invariants import Verdict, check
+from k8s_bridge.sandbox.world.invariants import Verdict, check, check_now
 from k8s_bridge.sandbox.world.pulse import Unmet
 from k8s_bridge.sandbox.world.requests import JobRequest
 from k8s_bridge.sandbox.world.world import World
@@ -20,4 +20,5 @@ __all__ = [
     "World",
     "WorldConfig",
     "check",
+    "check_now",
 ]

@@ -32,7 +32,12 @@ class Verdict:
 
 def check(timeline: Timeline) -> list[Verdict]:
     """Judge every invariant. To be asked when all is over: usage and records have to be back to nothing."""
-    return [_judge(name, rule, timeline) for name, rule in _RULES.items()]
+    return [_judge(name, rule, timeline) for name, rule in (_ALWAYS | _AT_LAST).items()]
+
+
+def check_now(timeline: Timeline) -> list[Verdict]:
+    """Judge those that have to hold at every moment."""
+    return [_judge(name, rule, timeline) for name, rule in _ALWAYS.items()]
 
 
 Finding = tuple[list[str], str]
@@ -177,11 +182,13 @@ def _counts(states: Counter[str], plain: Iterable[PlainJob]) -> str:
     return ", ".join([*slurm, *(f"{count} Job {state}" for state, count in sorted(jobs.items()))])
 
 
-_RULES: dict[str, Callable[[Timeline], Finding]] = {
+_ALWAYS: dict[str, Callable[[Timeline], Finding]] = {
     "no job runs before its Workload is admitted": _admitted_first,
     "no job runs on another's nodes": _own_nodes,
     "never two JobSets for one job": _one_jobset,
     "never more reserved than there is quota": _within_quota,
+}
+_AT_LAST: dict[str, Callable[[Timeline], Finding]] = {
     "queue usage is back to zero": _usage_zero,
     "no ghost nodes in Slurm": _no_ghosts,
     "every job ends in a state that is explained": _explained,
