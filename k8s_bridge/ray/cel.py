@@ -12,15 +12,22 @@ from k8s_bridge.ray import names
 _LONGEST_NAME = 47
 _RESOURCES, _RUNTIME_ENV = "RAY_BRIDGE_RESOURCES", "RAY_BRIDGE_RUNTIME_ENV"
 
-_CLUSTER = f"object.spec.clusterSelector[?'{names.CLUSTER_SELECTOR}'].orValue('')"
 _NOTES = "has(object.metadata.annotations) ? object.metadata.annotations : {}"
 
-INNER = {
-    "inner": "has(object.spec.clusterSelector) && size(object.spec.clusterSelector) > 0",
-    "submitted-by-kuberay": "object.spec.?submissionMode.orValue('K8sJobMode') != 'InteractiveMode'",
-    "managed": f"has(params.spec.ray) && params.spec.ray.managedClusters.exists(c, c.name == {_CLUSTER})",
-}
-"""Conditions: which RayJobs are meant."""
+
+def _inner(job: str) -> dict[str, str]:
+    cluster = f"{job}.spec.clusterSelector[?'{names.CLUSTER_SELECTOR}'].orValue('')"
+    return {
+        "inner": f"has({job}.spec.clusterSelector) && size({job}.spec.clusterSelector) > 0",
+        "submitted-by-kuberay": f"{job}.spec.?submissionMode.orValue('K8sJobMode') != 'InteractiveMode'",
+        "managed": f"has(params.spec.ray) && params.spec.ray.managedClusters.exists(c, c.name == {cluster})",
+    }
+
+
+CREATED = _inner("object")
+"""Conditions: which RayJobs are meant when they are made."""
+WRITTEN = _inner("(request.operation == 'UPDATE' ? oldObject : object)")
+"""Conditions: which are meant whenever they are written. One that was managed stays so."""
 
 ACCEPTING = {
     "notes": _NOTES,

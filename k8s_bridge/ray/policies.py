@@ -30,7 +30,7 @@ def policies(*, prefix: str, mutating: str, validating: str = "v1") -> Iterator[
         "failurePolicy": "Fail",
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE"]}]},
-        "matchConditions": _conditions(cel.INNER),
+        "matchConditions": _conditions(cel.CREATED),
         "variables": _variables(cel.ACCEPTING),
         "mutations": [_apply(cel.ACCEPTED), _patch(cel.UNQUEUED)],
     }
@@ -48,7 +48,7 @@ def policies(*, prefix: str, mutating: str, validating: str = "v1") -> Iterator[
     check = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE", "UPDATE"]}]},
-        "matchConditions": _conditions(cel.INNER),
+        "matchConditions": _conditions(cel.WRITTEN),
         "variables": _variables(cel.CHECKING),
         "validations": [
             {"expression": rule.holds, "messageExpression": rule.message, "reason": "Invalid"}

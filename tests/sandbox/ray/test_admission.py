@@ -1,0 +1,104 @@
+"""What the policies let in, what they make of it, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.ray_refusals import FROZEN, REFUSALS
+from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, sandbox
+
+from k8s_bridge.ray import names
+from k8s_bridge.sandbox.apiserver import kinds
+from k8s_bridge.sandbox.apiserver.errors import ApiError
+
+
+async def test_what_cannot_be_given_is_refused_with_the_reason(tmp_path: Path):
+    async with sandbox(tmp_path) as world:
+        for case, refusal in REFUSALS.items():
+            with pytest.raises(ApiError) as refused:
+                world.submit(refusal.name, notes=refusal.notes, **refusal.spec)
+            assert refusal.said in str(refused.value), case
+        assert world.storage.list(kinds.RAYJOBS) == []
+
+
+async def test_what_workers_were_asked_for_by_cannot_be_changed(tmp_path: Path):
+    async with sandbox(tmp_path) as world:
+        world.submit("job")
+        for case, change in FROZEN.items():
+            with pytest.raises(ApiError) as refused:
+                world.storage.patch(kinds.RAYJOBS, NAMESPACE, "job", change)
+            assert "cannot be changed" in str(refused.value), case
+        world.storage.patch(kinds.RAYJOBS, NAMESPACE, "job", {"metadata": {"labels": {"anything": "else"}}})
+
+
+async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Path):
+    async with sandbox(tmp_path) as world:
+        labels = {"kueue.x-k8s.io/queue-name": "mine"}
+        spec = {
+            "clusterSelector": {names.CLUSTER_SELECTOR: CLUSTER},
+            "entrypoint": "true",
+            "submissionMode": "HTTPMode",
+        }
+        meta = {"name": "queued", "namespace": NAMESPACE, "labels": labels}
+
+        job = world.create(kinds.RAYJOBS, {"metadata": meta, "spec": spec})
+
+        assert not job["spec"].get("suspend")
+        assert job["spec"]["submissionMode"] == "K8sJobMode"
+        assert "kueue.x-k8s.io/queue-name" not in (job["metadata"].get("labels") or {})
+        assert world.notes("queued")["local-queue"] == "mine"
+
+
+async def test_the_default_queue_of_a_namespace_is_no_wish_of_the_job(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        default = {"metadata": {"name": "default", "namespace": NAMESPACE}, "spec": {"clusterQueue": "all"}}
+        world.create(kinds.LOCALQUEUES, default)
+
+        world.submit("plain")
+
+        assert "local-queue" not in world.notes("plain")
+        await world.until(lambda: world.status("plain") == "SUCCEEDED", what="it runs")
+
+
+def _gated(world: RaySandbox) -> list[str]:
+    return [
+        pod["metadata"]["name"]
+        for pod in world.storage.list(kinds.PODS, namespace=NAMESPACE)
+        if {"name": names.GATE} in (pod["spec"].get("schedulingGates") or [])
+    ]
+
+
+async def test_without_a_bridge_a_job_waits(tmp_path: Path):
+    async with sandbox(tmp_path) as world:
+        world.submit("held")
+
+        await world.until(lambda: _gated(world), what="its submitter is held")
+        assert world.status("held") == ""
+
+
+async def test_a_job_with_a_cluster_of_its_own_is_left_alone(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("held")
+        await world.until(lambda: _gated(world), what="its submitter is held")
+        template = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)["spec"]
+
+        job = world.submit(
+            "own", clusterSelector={}, rayClusterSpec=template, suspend=True, shutdownAfterJobFinishes=True
+        )
+
+        assert job["spec"]["suspend"] is True
+        assert world.notes("own") == {}
+
+
+async def test_where_no_policy_is_in_force_a_job_is_told_to_have_come_past(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        unlabelled = {"metadata": {"labels": {names.MANAGED_NAMESPACE: None}}}
+        world.storage.patch(kinds.NAMESPACES, "", NAMESPACE, unlabelled)
+
+        world.submit("loose", seconds=5.0)
+
+        await world.until(lambda: world.notes("loose").get("state") == "Bypassed", what="it is told of")
+        assert "Bypassed" in world.events()
+        await world.until(lambda: world.status("loose") == "SUCCEEDED", what="nobody stops it")
+        assert world.jobsets() == []

@@ -1,0 +1,98 @@
+"""Jobs in trouble: deleted, lost, preempted too often, without their cluster; nothing is left of any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, sandbox
+
+from k8s_bridge.sandbox.apiserver import kinds
+
+Stage = Callable[[RaySandbox], bool]
+STAGES: dict[str, Stage] = {
+    "created": lambda world: world.job("job") is not None,
+    "asked for": lambda world: bool(world.jobsets()),
+    "released": lambda world: "released" in world.notes("job"),
+    "running": lambda world: world.status("job") == "RUNNING",
+    "over": lambda world: world.status("job") == "SUCCEEDED",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_job_that_is_deleted_leaves_nothing_behind(tmp_path: Path, stage: str):
+    async with sandbox(tmp_path) as world, world.bridge():
+        before = world.used()
+        world.submit("job", seconds=1.0)
+        await world.until(lambda: STAGES[stage](world), what=stage)
+
+        world.storage.delete(kinds.RAYJOBS, NAMESPACE, "job")
+
+        await world.until(lambda: world.job("job") is None, what="it is gone")
+        await world.until(lambda: not world.jobsets() and world.used() == before, what="all is given back")
+
+
+async def test_a_job_whose_workers_are_deleted_runs_again(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=1.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.storage.delete(kinds.JOBSETS, NAMESPACE, world.jobsets()[0])
+
+        await world.until(lambda: world.notes("job").get("requeues") == "1", what="it is requeued")
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=60)
+
+
+async def test_a_job_that_may_not_run_again_ends_and_says_why(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=30.0, notes={"max-requeues": "0", "workers": "3"})
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.submit_plain("urgent", cpus=2, seconds=0.5)
+
+        await world.until(lambda: world.status("job") in ("STOPPED", "FAILED"), what="it ends")
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+        assert "RequeuesExhausted" in world.events()
+
+
+async def test_a_job_that_fails_by_itself_is_not_run_again(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", entrypoint='python3 -c "raise SystemExit(3)"')
+
+        await world.until(lambda: world.status("job") == "FAILED", what="it fails")
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+        assert "requeues" not in world.notes("job")
+
+
+async def test_a_job_waits_for_its_cluster_without_quota(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.storage.delete(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        await world.until(lambda: world.used() == "0", what="the cluster is gone")
+
+        world.submit("job")
+
+        await world.until(lambda: world.notes("job").get("state") == "WaitingCluster", what="it says so")
+        assert world.jobsets() == []
+
+
+async def test_jobs_wait_for_each_other_in_order_of_priority(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("first", notes={"workers": "3"}, seconds=5.0)
+        await world.until(lambda: world.status("first") == "RUNNING", what="it runs")
+        world.submit("patient", notes={"workers": "3"}, seconds=0.2)
+        await world.until(
+            lambda: world.notes("patient").get("state") == "Queued", what="it waits", seconds=40
+        )
+
+        await world.until(lambda: world.status("patient") == "SUCCEEDED", what="all succeed", seconds=60)
+        assert world.status("first") == "SUCCEEDED"
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+
+
+async def test_a_finished_job_goes_when_its_time_is_up(tmp_path: Path):
+    async with sandbox(tmp_path, ttlAfterFinished="1s") as world, world.bridge():
+        world.submit("job")
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it succeeds")
+        await world.until(lambda: world.job("job") is None, what="it goes")
