@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 from support.chart import CASES, CHART, GOLDENS, Refused, helm, render, template, values_of
 
 from k8s_bridge.cli.options import settings_options, to_settings
+from k8s_bridge.cli.remote import TOKEN_FILE
 from k8s_bridge.runtime.gates import Gates, Transport
 from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
 from monitoring.alerts import RUNBOOKS
@@ -38,6 +40,19 @@ def settings(values: dict[str, Any]) -> Settings:
         found.append(to_settings(options))
 
     run.main(words, standalone_mode=False)
+    return found[0]
+
+
+def to_settings_by_environment(environment: dict[str, str]) -> Settings:
+    """What `k8s-bridge run` makes of its environment."""
+    found: list[Settings] = []
+
+    @click.command
+    @settings_options
+    def run(**options: Any) -> None:
+        found.append(to_settings(options))
+
+    CliRunner().invoke(run, [], env=environment, catch_exceptions=False)
     return found[0]
 
 
@@ -77,6 +92,15 @@ def test_without_values_the_process_serves_the_releases_namespace_behind_closed_
         log_format=LogFormat.JSON,
         gates=Gates(transport=Transport.VERIFIED),
     )
+
+
+def test_the_token_of_the_page_is_mounted_where_server_and_commands_look_for_it():
+    pod = only("Deployment", render(values_of(EVERYTHING)))["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    named = {entry["name"]: entry["value"] for entry in container["env"]}
+    folders = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert named[TOKEN_FILE] == f"{folders['http-token']}/token"
+    assert to_settings_by_environment({TOKEN_FILE: named[TOKEN_FILE]}).http_token == Path(named[TOKEN_FILE])
 
 
 def test_a_zero_stays_a_zero():

@@ -58,12 +58,9 @@ async def look(url: str) -> Seen:
     return Seen(dom=dom, console=tuple(_CONSOLE.findall(console)))
 
 
-async def screenshot(
-    url: str, path: Path, *, width: int = 1280, height: int = 900, scheme: str = "light"
-) -> None:
+async def screenshot(url: str, path: Path, *, width: int = 1280, height: int = 900) -> None:
     """Open a page and keep what it looks like, as PNG."""
-    dark = ["--force-dark-mode", "--enable-features=WebContentsForceDark"] if scheme == "dark" else []
-    await _run(f"--screenshot={path}", f"--window-size={width},{height}", *dark, url)
+    await _run(f"--screenshot={path}", f"--window-size={width},{height}", url)
 
 
 async def _run(*arguments: str) -> tuple[str, str]:

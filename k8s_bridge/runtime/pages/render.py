@@ -16,7 +16,7 @@ from k8s_bridge.runtime.reading import Queue
 from k8s_bridge.runtime.turn import Turn
 from k8s_bridge.runtime.units import UnitDetail, UnitRow, age
 
-SHOWN = 200
+SHOWN, CHANGES_SHOWN = 200, 40
 _HERE = Path(__file__).parent
 _STYLE = (_HERE / "style.css").read_text(encoding="utf-8")
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -50,7 +50,7 @@ def status(overview: Overview, *, query: str) -> str:
         units=found[:SHOWN],
         found=len(found),
         query=query,
-        changes=overview.changes,
+        changes=overview.changes[:CHANGES_SHOWN],
     )
 
 
