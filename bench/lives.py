@@ -1,12 +1,11 @@
 """Scenario `lives`: many jobs come and go, and the bridge is no larger for it.
 
 Most are cancelled while they wait for their turn, and some of each round run: what a job leaves behind shows
-either way, and 100,000 take three quarters of an hour.
+either way, and 100,000 take half an hour.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,11 +30,11 @@ _IN_FLIGHT = 40
 _LONG = 86_400.0
 _PURGED_AFTER = 60.0
 """Seconds: long enough for a bridge on a busy machine to see how each job ended."""
-_PACE = 25.0
-"""Seconds that a round takes at least: the bridge asks after 64 purged jobs in each cycle of a second."""
 _WITHIN = 300.0
-_WARM = 10
-"""The first tenth of the rounds is not counted: pools and caches fill."""
+_WARM = 4
+"""Rounds that are not counted: pools and caches fill, and jobs that are not purged yet become many."""
+_FEW = 3
+"""Rounds of which the median counts."""
 
 
 async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Result:
@@ -51,7 +50,7 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
         _purge_soon(stage)
         bridge = await stage.start()
         began = perf_counter()
-        sizes = [await _paced(stage, bridge, number) for number in range(max(1, jobs // ROUND))]
+        sizes = [await _round(stage, bridge, number) for number in range(max(1, jobs // ROUND))]
         seconds = perf_counter() - began
     return Result(scenario="lives", measured=_measured(sizes, seconds=seconds), detail={"rss_mib": sizes})
 
@@ -60,11 +59,6 @@ def _purge_soon(stage: Scene) -> None:
     side = stage.world.slurm
     assert isinstance(side, FakeSide), "real Slurm purges by its own MinJobAge"
     side.slurm.cluster.settings = replace(side.slurm.cluster.settings, min_job_age=_PURGED_AFTER)
-
-
-async def _paced(stage: Scene, bridge: Bridge, number: int) -> float:
-    size, _ = await asyncio.gather(_round(stage, bridge, number), asyncio.sleep(_PACE))
-    return size
 
 
 async def _round(stage: Scene, bridge: Bridge, number: int) -> float:
@@ -93,9 +87,8 @@ async def _over(stage: Scene, job_ids: Sequence[int]) -> None:
 
 
 def _measured(sizes: Sequence[float], *, seconds: float) -> dict[str, float]:
-    """The end against the beginning, each as the median of a tenth of the rounds."""
-    part = max(1, len(sizes) // _WARM)
-    first, last = median(sizes[part : 2 * part] or sizes[:1]), median(sizes[-part:])
+    """The end against the beginning."""
+    first, last = median(sizes[_WARM : _WARM + _FEW] or sizes[-1:]), median(sizes[-_FEW:])
     return {
         "lives.rss_mib": last,
         "lives.growth_mib": last - first,

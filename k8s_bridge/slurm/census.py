@@ -51,10 +51,12 @@ class Census:
         group = self._homes.pop(key, None)
         if group is not None:
             self._members[group].remove(key)
+            if not self._members[group]:
+                del self._members[group]
 
     def groups(self) -> Mapping[Group, int]:
         """How many units each group has; none that is empty."""
-        return {group: len(members) for group, members in self._members.items() if members}
+        return {group: len(members) for group, members in self._members.items()}
 
     def states(self) -> Counter[State]:
         """How many units are in each state."""
