@@ -13,6 +13,7 @@ from typing import Any
 from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
+from support.spec_fields import FIELDS, Does
 
 from k8s_bridge.ray.decide import TABLE as RAY
 from k8s_bridge.ray.decide import Row as RayRow
@@ -72,11 +73,18 @@ def alerts() -> str:
     return _table(("alert", "severity", "what it tells"), map(_alert, ALERTS))
 
 
+def edits() -> str:
+    """What an edit of each field of the spec does while jobs wait and run."""
+    by = {does: [f"`{name}`" for name, edit in FIELDS.items() if edit.does is does] for does in Does}
+    return _table(("what it does", "fields"), ((does.value, ", ".join(names)) for does, names in by.items()))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
     "slot_states": partial(states, SLOT),
     "ray_states": partial(states, RAY),
+    "edits": edits,
     "eligibility": eligibility,
     "scontrol": scontrol,
     "options": options,
