@@ -11,10 +11,11 @@ from typing import Any, assert_never
 
 import msgspec
 
-from api.views import JobSet, Object, Pod, Workload
+from api.views import JobSet, Pod, Workload
 from k8s_bridge.core import naming
 from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
 from k8s_bridge.core.errors import Conflict, Missing, Terminal
+from k8s_bridge.kube.answers import Answers
 from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
@@ -74,6 +75,7 @@ class Actor:
         self._events = events
         self._tables = tables
         self._namespace = namespace
+        self._jobsets, self._workloads = Answers(tables.jobsets), Answers(tables.workloads)
         self._render = render
         self._clock = clock
 
@@ -178,7 +180,7 @@ class Actor:
         if any(there.metadata.labels.get(key) != value for key, value in _own(ours).items()):
             text = f"JobSet {there.key} exists and is not ours; delete or rename it"
             raise Terminal(text, reason=NAME_TAKEN) from error
-        self._tables.jobsets.upsert(there)
+        self._jobsets.take(there)
 
     async def _rehold(self, effect: Rehold) -> None:
         """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way.
@@ -245,13 +247,11 @@ class Actor:
             raise Conflict(f"job {job_id} is gone") from error
 
     def _note(self, ref: ObjectRef, answer: bytes) -> None:
-        views: dict[str, tuple[type[Object], Any]] = {
-            JobSet.KIND: (JobSet, self._tables.jobsets),
-            Workload.KIND: (Workload, self._tables.workloads),
-        }
-        if ref.kind in views:
-            view, table = views[ref.kind]
-            table.upsert(msgspec.json.decode(answer, type=view))
+        match ref.kind:
+            case JobSet.KIND:
+                self._jobsets.take(msgspec.json.decode(answer, type=JobSet))
+            case Workload.KIND:
+                self._workloads.take(msgspec.json.decode(answer, type=Workload))
 
 
 def _texts(there: Job, text: str) -> dict[str, Any]:
