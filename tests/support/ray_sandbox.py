@@ -150,6 +150,11 @@ class RaySandbox:
             if event.get("reportingComponent") == RAY.name
         }
 
+    def submissions(self) -> dict[str, str]:
+        """What Ray says of every submission that it knows: its status by its id."""
+        head = self.controllers.ray.at(NAMESPACE, CLUSTER)
+        return {name: job.status.value for name, job in head.jobs.items()} if head else {}
+
     async def until(self, holds: Callable[[], Any], *, what: str, seconds: float = 30.0) -> None:
         """Wait for something. AssertionError with the end of the bridge's log when it does not come."""
         end = time.monotonic() + seconds
@@ -161,6 +166,7 @@ class RaySandbox:
 @contextlib.asynccontextmanager
 async def sandbox(directory: Path, *, timing: Timing = FAST, **ray: Any) -> AsyncIterator[RaySandbox]:
     """Everything but the bridge; `ray` is laid over the section of the WorkloadMixing."""
+    await asyncio.to_thread(directory.mkdir, exist_ok=True)
     async with ApiServer() as server:
         controllers = Controllers(server.storage, timing=timing)
         running = asyncio.create_task(controllers.run())
