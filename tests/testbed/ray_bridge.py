@@ -19,7 +19,7 @@ import yaml
 from k8s_bridge.ray import names
 from k8s_bridge.ray.policies import policies
 from k8s_bridge.sandbox.slurm_real.network import free_port
-from testbed import ray_cluster
+from testbed import images, ray_cluster
 from testbed.control import kubectl
 from testbed.places import KUBECONFIG
 from testbed.ray_cluster import NAME, NAMESPACE, RayCluster
@@ -143,6 +143,31 @@ def submit(
         "spec": {"clusterSelector": {names.CLUSTER_SELECTOR: NAME}, "entrypoint": entrypoint} | spec,
     }
     return dict(json.loads(kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(job))))
+
+
+def submit_plain(name: str, *, cpu: str, seconds: float, priority: str) -> None:
+    """Create a Kubernetes Job that Kueue admits in the same queue."""
+    container = {
+        "name": "main",
+        "image": images.BUSYBOX,
+        "command": ["sh", "-c", f"sleep {seconds}"],
+        "resources": {"requests": {"cpu": cpu}},
+    }
+    labels = {"kueue.x-k8s.io/queue-name": "ray", "kueue.x-k8s.io/priority-class": priority}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    plain = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "spec": {"suspend": True, "ttlSecondsAfterFinished": 60, "template": template},
+    }
+    kubectl("create", "-f", "-", stdin=json.dumps(plain))
+
+
+def notes(name: str) -> dict[str, str]:
+    """The bridge's annotations of a RayJob, without their prefix."""
+    found = job(name)["metadata"].get("annotations", {})
+    return {key.split("/")[1]: value for key, value in found.items() if key.startswith(names.PREFIX)}
 
 
 def job(name: str) -> dict[str, Any]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 
 import pytest
+from support.ray_refusals import FROZEN, REFUSALS
 
 from k8s_bridge.ray import names
 from testbed import lifecycle, ray_bridge
 from testbed.control import kubectl
-from testbed.ray_bridge import Bridge, items, job, status, submit, usage, wait
+from testbed.ray_bridge import HIGH, Bridge, items, job, notes, status, submit, submit_plain, usage, wait
 from testbed.ray_cluster import NAMESPACE
+from testbed.ray_entrypoints import census, sleeping
+from testbed.shell import Failed, say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900)]
 
@@ -39,3 +44,59 @@ def test_an_inner_job_waits_for_workers_of_its_own_runs_on_them_and_gives_them_b
 
     wait("its workers are given back", lambda: usage() == idle and not items("jobsets"))
     assert job("life")["metadata"]["annotations"][names.STATE] == "Finished"
+
+
+def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
+    submit("victim", sleeping(8), notes={"workers": "2"})
+    wait("the job runs", lambda: status("victim") == "RUNNING")
+    cluster = ray_bridge.ray_cluster.get("raycluster", "shared")["metadata"]["uid"]
+
+    submit_plain("urgent", cpu="1500m", seconds=5, priority=HIGH)
+
+    began = time.monotonic()
+    wait("it is requeued", lambda: notes("victim").get("requeues") == "1")
+    wait("the other runs", lambda: job_of("urgent").get("active"))
+    wait("the other is over", lambda: job_of("urgent").get("succeeded"))
+    wait("it succeeds", lambda: status("victim") == "SUCCEEDED")
+    say(f"from the preemption to the end {time.monotonic() - began:.1f} s")
+    assert ray_bridge.ray_cluster.get("raycluster", "shared")["metadata"]["uid"] == cluster
+    assert "attempt 2" in bridge.cluster.logs(job("victim")["status"]["jobId"])
+
+
+def test_what_cannot_be_given_is_refused_at_admission(bridge, idle):
+    for case, refusal in REFUSALS.items():
+        with pytest.raises(Failed) as refused:
+            submit(refusal.name, notes=refusal.notes, **refusal.spec)
+        assert refusal.said in str(refused.value), case
+
+
+def test_what_workers_were_asked_for_by_cannot_be_changed(bridge, idle):
+    submit("frozen", sleeping(1))
+    for case, change in FROZEN.items():
+        patch = f"--patch={json.dumps(change)}"
+        with pytest.raises(Failed) as refused:
+            kubectl("-n", NAMESPACE, "patch", "rayjob", "frozen", "--type=merge", patch)
+        assert "cannot be changed" in str(refused.value), case
+
+
+def test_in_labels_mode_everything_runs_on_the_jobs_own_workers(bridge, idle):
+    submit("confined", census(), notes={"workers": "2"})
+
+    wait("the job has succeeded", lambda: status("confined") == "SUCCEEDED")
+
+    assert counts(bridge, "confined") == {
+        "driver": [1, 1],
+        "tasks": [12, 12],
+        "nested": [8, 8],
+        "actors": [4, 4],
+        "group": [2, 2],
+    }
+
+
+def counts(bridge: Bridge, name: str) -> dict[str, list[int]]:
+    lines = bridge.cluster.logs(job(name)["status"]["jobId"]).splitlines()
+    return json.loads(next(line for line in reversed(lines) if line.startswith("{")))
+
+
+def job_of(name: str) -> dict[str, int]:
+    return ray_bridge.ray_cluster.get("job", name)["status"]
