@@ -5,8 +5,9 @@ Labels are bounded: never a job id, a user or an object's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
+from itertools import product
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
@@ -136,7 +137,7 @@ class Metrics:
                 pass
 
     def _introduce(self, name: str) -> None:
-        """Show zeroes from the start: a rate does not see the step from nothing to one."""
+        """Show it, with zeroes, from the start."""
         self.gauges.expect(name)
         for counter in (*self._jobsets.values(), self._failed, self._restarts):
             counter.labels(name)
@@ -163,6 +164,15 @@ class Metrics:
     def job_failed(self, name: str) -> None:
         """The bridge failed a Slurm job."""
         self._failed.labels(name).inc()
+
+    def prepare(
+        self, name: str, *, states: Iterable[str], queues: Iterable[str], causes: Iterable[str]
+    ) -> None:
+        """Show zeroes for what may be counted: a rate does not see the step from nothing to one."""
+        for state in states:
+            self._verdicts.labels(name, state)
+        for queue, cause in product(queues, causes):
+            self._requeues.labels(name, queue, cause)
 
     def requeued(self, name: str, *, queue: str, cause: str) -> None:
         """A job lost its nodes: `cause` is the state that it entered."""

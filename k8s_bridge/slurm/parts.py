@@ -95,7 +95,7 @@ class Parts:
             monotonic=time.monotonic,
             clock=time.time,
         )
-        tally = Tally(services.metrics, name)
+        self._tally = tally = Tally(services.metrics, name)
         self._queue: Queue[Key] = Queue(Backoff(random.random))
         self._loop = Loop(
             self._controller,
@@ -179,6 +179,7 @@ class Parts:
             self._observer.turns.limit(queue, limit)
         self._reporter.configure(self._policies, self._planner)
         self._readings.configure(self._policies)
+        self._tally.configure(self._policies.limits())
         self._loop.resync()
 
     async def run(self, stopping: asyncio.Event) -> None:

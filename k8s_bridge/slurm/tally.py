@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from k8s_bridge.core.effects import Delete
 from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.runtime.metrics import JobSetChange, Metrics
@@ -32,6 +34,10 @@ class Tally:
                 self._metrics.job_failed(self._name)
             case _:
                 pass
+
+    def configure(self, queues: Iterable[str]) -> None:
+        """Jobs may be sent to these queues from now on."""
+        self._metrics.prepare(self._name, states=State, queues=queues, causes=_REQUEUES)
 
     def entered(self, unit: Unit, state: State) -> None:
         """A unit entered `state`."""

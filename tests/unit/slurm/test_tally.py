@@ -51,3 +51,14 @@ def test_jobs_that_lose_their_nodes_are_counted_by_queue_and_cause():
         ("requeues_total", ("cause", cause), ("queue", "team-a"), ("workloadmixing", "hpc/main")): 1.0
         for cause in ("Evicted", "Lost")
     }
+
+
+def test_queues_and_states_are_there_with_zeroes_before_anything_happens():
+    metrics = Metrics(lambda: True)
+    Tally(metrics, "hpc/main").configure(["team-a"])
+    found = counted(metrics)
+    assert set(found.values()) == {0.0}
+    assert ("verdicts_total", ("state", "Running"), ("workloadmixing", "hpc/main")) in found
+    for cause in ("Evicted", "Lost"):
+        labels = (("cause", cause), ("queue", "team-a"), ("workloadmixing", "hpc/main"))
+        assert ("requeues_total", *labels) in found
