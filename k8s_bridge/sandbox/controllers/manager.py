@@ -28,8 +28,19 @@ from k8s_bridge.sandbox.controllers.kubelet import Kubelets
 from k8s_bridge.sandbox.controllers.kubelet_runtime import SelectRuntime, runtime_by_container
 from k8s_bridge.sandbox.controllers.kuberay.cluster import RayClusterController
 from k8s_bridge.sandbox.controllers.kuberay.job import RayJobController
-from k8s_bridge.sandbox.controllers.kueue.adapters import JobAdapter, JobSetAdapter, RayClusterAdapter
-from k8s_bridge.sandbox.controllers.kueue.admission_hooks import guard_labels, guard_queue, suspend_new
+from k8s_bridge.sandbox.controllers.kueue.adapters import (
+    JobAdapter,
+    JobSetAdapter,
+    PodAdapter,
+    RayClusterAdapter,
+)
+from k8s_bridge.sandbox.controllers.kueue.admission_hooks import (
+    MANAGED,
+    Defaulter,
+    guard_labels,
+    guard_queue,
+    suspend_new,
+)
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache
 from k8s_bridge.sandbox.controllers.kueue.cycle import ALL_QUEUES, Cycle
 from k8s_bridge.sandbox.controllers.kueue.feed import Feed
@@ -97,11 +108,14 @@ class Controllers:
             await self.ray.stop()
 
     def _hook_admission(self) -> None:
+        default = Defaulter(self._storage)
+        queue = (default.job, suspend_new)
         for kind, hooks in (
-            (JOBSETS, (jobset_render.with_defaults, suspend_new, jobset_webhook.validate, guard_labels)),
-            (JOBS, (job_render.with_defaults, suspend_new, guard_labels)),
-            (RAYCLUSTERS, (suspend_new, guard_labels)),
-            (RAYJOBS, (suspend_new, guard_labels)),
+            (JOBSETS, (jobset_render.with_defaults, *queue, jobset_webhook.validate, guard_labels)),
+            (JOBS, (job_render.with_defaults, *queue, guard_labels)),
+            (RAYCLUSTERS, (*queue, guard_labels)),
+            (RAYJOBS, (*queue, guard_labels)),
+            (PODS, (default.pod,)),
             (CLUSTERQUEUES, (guard_queue,)),
         ):
             for hook in hooks:
@@ -123,7 +137,7 @@ class Controllers:
         feed.subscribe(self._storage)
         self._kueue_jobs = {
             a.kind: JobReconciler(api, cache, a, self._workloads, timing=self._timing)
-            for a in (JobSetAdapter(), JobAdapter(), RayClusterAdapter())
+            for a in (JobSetAdapter(), JobAdapter(), RayClusterAdapter(), PodAdapter())
         }
         self._storage.subscribe(NODES, lambda _change, _obj: engine.add(self._cycle, ALL_QUEUES))
 
@@ -164,7 +178,10 @@ class Controllers:
         scheduler = Scheduler(self._api, self.engine, self._placed)
         ungater, orphans = Ungater(self._api), PodOrphans(self._api)
 
-        def pod_changed(_change: Change, pod: Json) -> None:
+        def pod_changed(change: Change, pod: Json) -> None:
+            self._abandon(change, pod)
+            if MANAGED in (pod["metadata"].get("labels") or {}):
+                self.engine.add(self._kueue_jobs[PODS], key_of(pod))
             self._add_owner(self._job_controller, JOBS, pod, after=self._timing.job_batch)
             if is_gated(pod):
                 self.engine.add_later(ungater, key_of(pod), after=self._timing.ungate)

@@ -67,9 +67,9 @@ class RayHead:
         return node
 
     def leave(self, node: RayNode) -> None:
-        """A raylet has said goodbye, after its drain."""
+        """A raylet has said goodbye, after its drain; what still runs there is lost to a preemption."""
         node.silent.set()
-        self._bury(node, messages.PREEMPTED)
+        self._bury(node, messages.PREEMPTED if self.is_busy(node) else messages.TERMINATED)
 
     def lose(self, node: RayNode) -> None:
         """A raylet has been killed; the head notices when heartbeats are missed."""

@@ -21,7 +21,8 @@ _TOO_LITTLE = (
     "job entrypoint."
 )
 HEALTH_CHECK_FAILED = "Health check failed due to missing too many heartbeats"
-PREEMPTED = "Expected termination: received SIGTERM"
+PREEMPTED = "The node was preempted."
+TERMINATED = "Expected termination: received SIGTERM"
 TIMEOUT, DIED, ENTRYPOINT = (
     "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
     "JOB_SUPERVISOR_ACTOR_DIED",

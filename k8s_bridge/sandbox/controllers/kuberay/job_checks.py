@@ -86,4 +86,8 @@ _RULES: tuple[tuple[Callable[[Json], bool], str], ...] = (
         lambda spec: spec.get("activeDeadlineSeconds", 1) <= 0,
         _INVALID + "activeDeadlineSeconds must be a positive integer",
     ),
+    (
+        lambda spec: (spec.get("backoffLimit") or 0) < 0,
+        _INVALID + "backoffLimit must be a positive integer",
+    ),
 )

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from k8s_bridge.sandbox.apiserver.errors import Json
-from k8s_bridge.sandbox.apiserver.kinds import JOBS, JOBSETS, RAYCLUSTERS, Kind
+from k8s_bridge.sandbox.apiserver.kinds import JOBS, JOBSETS, PODS, RAYCLUSTERS, Kind
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.controllers.kueue.model import Flavor
 from k8s_bridge.sandbox.controllers.kueue.workload import pod_set
 
+ADMISSION_GATE = "kueue.x-k8s.io/admission"
 TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
+POD_FINALIZER = "kueue.x-k8s.io/managed"
 WORKLOAD = "kueue.x-k8s.io/workload"
 _CLUSTER_QUEUE = "kueue.x-k8s.io/cluster-queue-name"
 _LOCAL_QUEUE = "kueue.x-k8s.io/local-queue-name"
@@ -27,6 +29,10 @@ class Adapter(Protocol):
 
     kind: Kind
     source: str
+    finalizer: str
+
+    def is_suspended(self, job: Json) -> bool:
+        """Whether the job waits to be started."""
 
     def pod_sets(self, job: Json) -> list[Json]:
         """The spec.podSets of the job's Workload."""
@@ -40,11 +46,19 @@ class Adapter(Protocol):
     def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
         """The job resumed, with these pod templates by pod set."""
 
-    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json:
-        """The job suspended, with these pod templates by pod set."""
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> Json | None:
+        """The job suspended, with these pod templates by pod set; None when it can only be deleted."""
 
 
-class JobSetAdapter:
+class _Suspendable:
+    finalizer = ""
+
+    def is_suspended(self, job: Json) -> bool:
+        """By its spec."""
+        return bool(job["spec"].get("suspend"))
+
+
+class JobSetAdapter(_Suspendable):
     """A JobSet: one pod set for each replicated job."""
 
     kind = JOBSETS
@@ -85,7 +99,7 @@ class JobSetAdapter:
         return job | {"spec": job["spec"] | {"suspend": suspend, "replicatedJobs": replicated}}
 
 
-class JobAdapter:
+class JobAdapter(_Suspendable):
     """A plain Job: one pod set, "main"."""
 
     kind = JOBS
@@ -126,7 +140,7 @@ class JobAdapter:
         return merged | {"spec": spec}
 
 
-class RayClusterAdapter:
+class RayClusterAdapter(_Suspendable):
     """A RayCluster: the pod set "head", and one for each worker group. It never finishes."""
 
     kind = RAYCLUSTERS
@@ -170,6 +184,52 @@ class RayClusterAdapter:
         if "workerGroupSpecs" in spec:
             new["workerGroupSpecs"] = groups
         return job | {"spec": spec | new | {"suspend": suspend}}
+
+
+class PodAdapter:
+    """A pod that is no part of a job of Kueue's. It is started by taking its gates, and never again."""
+
+    kind = PODS
+    source = "v1/pod-kueue-controller"
+    finalizer = POD_FINALIZER
+
+    def is_suspended(self, job: Json) -> bool:
+        """By Kueue's gate."""
+        return any(gate["name"] == ADMISSION_GATE for gate in job["spec"].get("schedulingGates") or ())
+
+    def pod_sets(self, job: Json) -> list[Json]:
+        """The pod."""
+        return [pod_set("main", 1, {"spec": job["spec"]}, index_label="kueue.x-k8s.io/pod-group-pod-index")]
+
+    def is_active(self, job: Json) -> bool:
+        """Kueue never calls a single pod so."""
+        del job
+        return False
+
+    def finished(self, job: Json) -> tuple[str, str] | None:
+        """By its phase."""
+        phase = (job.get("status") or {}).get("phase")
+        return (phase, "") if phase in ("Succeeded", "Failed") else None
+
+    def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
+        """Without Kueue's gates, on the nodes of its flavor."""
+        spec, admitted = dict(job["spec"]), templates["main"]
+        others = [
+            gate for gate in spec["schedulingGates"] if gate["name"] not in (ADMISSION_GATE, TOPOLOGY_GATE)
+        ]
+        spec.pop("schedulingGates")
+        spec |= {"schedulingGates": others} if others else {}
+        for field in ("nodeSelector", "tolerations"):
+            if field in admitted["spec"]:
+                spec[field] = admitted["spec"][field]
+        meta, marks = job["metadata"], admitted["metadata"]
+        labels = (meta.get("labels") or {}) | marks["labels"]
+        notes = (meta.get("annotations") or {}) | marks["annotations"]
+        return job | {"metadata": meta | {"labels": labels, "annotations": notes}, "spec": spec}
+
+    def stopped(self, job: Json, templates: Mapping[str, Json]) -> None:
+        """A pod has no second life."""
+        del job, templates
 
 
 def _ended(job: Json, *, success: str) -> tuple[str, str] | None:

@@ -33,6 +33,7 @@ class JobReconciler:
         if is_deleted(job):
             for found in mine:
                 self._api.drop_finalizer(WORKLOADS, found, workload.FINALIZER)
+            self._let_go(job)
             return None
         if not mine:
             return self._without_workload(job)
@@ -43,7 +44,7 @@ class JobReconciler:
     def _without_workload(self, job: Json) -> float | None:
         if self._adapter.finished(job):
             return None
-        if not job["spec"].get("suspend"):
+        if not self._adapter.is_suspended(job):
             self._stop(job, {}, messages.NOT_ADMITTED)
             return None
         pod_sets = self._adapter.pod_sets(job)
@@ -76,13 +77,13 @@ class JobReconciler:
             return
         elif conditions.is_true(found, transitions.EVICTED):
             self._evicted(job, found)
-        elif job["spec"].get("suspend"):
+        elif self._adapter.is_suspended(job):
             self._start(job, found)
         elif not conditions.is_true(found, transitions.ADMITTED):
             self._stop(job, original_templates(found), messages.NOT_ADMITTED)
 
     def _release(self, job: Json, found: Json) -> None:
-        if not job["spec"].get("suspend"):
+        if not self._adapter.is_suspended(job):
             self._stop(job, original_templates(found), messages.WORKLOAD_DELETED)
         self._api.drop_finalizer(WORKLOADS, found, workload.FINALIZER)
 
@@ -92,6 +93,7 @@ class JobReconciler:
         name = f"{found['metadata']['namespace']}/{found['metadata']['name']}"
         text = f"Workload '{name}' is declared finished"
         self._api.event(job, "FinishedWorkload", text, source=self._adapter.source)
+        self._let_go(job)
 
     def _follow_labels(self, job: Json, found: Json) -> bool:
         """Another priority class, or another queue while it waits."""
@@ -105,7 +107,7 @@ class JobReconciler:
                     "priority": int(class_["value"]),
                     "priorityClassRef": workload.class_reference(name),
                 }
-        if job["spec"].get("suspend") and _queue(job) != spec["queueName"]:
+        if self._adapter.is_suspended(job) and _queue(job) != spec["queueName"]:
             patch["queueName"] = _queue(job)
         if patch:
             found = self._api.patch(WORKLOADS, found, {"spec": patch})
@@ -116,7 +118,7 @@ class JobReconciler:
         return bool(patch)
 
     def _evicted(self, job: Json, found: Json) -> None:
-        if not job["spec"].get("suspend"):
+        if not self._adapter.is_suspended(job):
             eviction = conditions.find(found, transitions.EVICTED)
             assert eviction is not None
             self._stop(job, original_templates(found), eviction["message"])
@@ -144,8 +146,16 @@ class JobReconciler:
             self._api.event(job, "UpdatedAdmissionCheck", "; ".join(said), source=self._adapter.source)
 
     def _stop(self, job: Json, templates: dict[str, Json], message: str) -> None:
-        job = self._api.replace(self._adapter.kind, self._adapter.stopped(job, templates))
+        stopped = self._adapter.stopped(job, templates)
+        if stopped is None:
+            self._api.delete(self._adapter.kind, job)
+        else:
+            job = self._api.replace(self._adapter.kind, stopped)
         self._api.event(job, "Stopped", message, source=self._adapter.source)
+
+    def _let_go(self, job: Json) -> None:
+        if self._adapter.finalizer:
+            self._api.drop_finalizer(self._adapter.kind, job, self._adapter.finalizer)
 
 
 class OrphanReconciler:
