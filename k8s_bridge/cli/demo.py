@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from rich.console import Console
 
 from k8s_bridge.cli.demo_choice import Choice, SlurmChoice, choose
-from k8s_bridge.cli.demo_end import invitation, outcome
+from k8s_bridge.cli.demo_end import invitation, outcome, write_environment
 from k8s_bridge.cli.demo_screen import Screen
 from k8s_bridge.cli.demo_story import Story
 from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
@@ -36,13 +37,19 @@ _WIDTH = 110
 @click.option("--release", type=click.Choice(list(RELEASES)), default=None, help="Slurm's release.")
 @click.option("--keep", is_flag=True, help="Leave everything up at the end, until Ctrl-C.")
 @click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where its files lie while it runs; must not be there yet. Else a temporary folder.",
+)
+@click.option(
     "--seconds",
     type=click.IntRange(10, 600),
     default=20,
     show_default=True,
     help="About how long the jobs take together.",
 )
-def demo(*, slurm: str, release: str | None, keep: bool, seconds: int) -> None:
+def demo(*, slurm: str, release: str | None, keep: bool, directory: Path | None, seconds: int) -> None:
     """Show two teams share one queue: Slurm jobs, a Kubernetes Job, and a preemption.
 
     Starts a Kubernetes API, Kueue, Slurm and the bridge on loopback, and leaves nothing behind. At the end
@@ -52,33 +59,58 @@ def demo(*, slurm: str, release: str | None, keep: bool, seconds: int) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH)
-    directory = Path(tempfile.mkdtemp(prefix="k8s-bridge-demo-"))
-    directory.chmod(0o755)
+    place = _made(directory)
     try:
-        verdicts = asyncio.run(_run(chosen, console, directory=directory, seconds=seconds, keep=keep))
+        verdicts = asyncio.run(_run(chosen, console, directory=place, seconds=seconds, keep=keep))
     except (Unmet, RuntimeError) as error:
-        fail(f"{error}\nThe logs are in {directory}.", code=Exit.FAILED)
-    except KeyboardInterrupt:
-        shutil.rmtree(directory, ignore_errors=True)
+        fail(f"{error}\nThe logs are in {place}.", code=Exit.FAILED)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        shutil.rmtree(place, ignore_errors=True)
         raise click.Abort from None
     if not all(verdict.holds for verdict in verdicts):
-        fail(f"not every invariant holds. The logs are in {directory}.", code=Exit.FAILED)
-    shutil.rmtree(directory, ignore_errors=True)
+        fail(f"not every invariant holds. The logs are in {place}.", code=Exit.FAILED)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _made(wanted: Path | None) -> Path:
+    """A folder of the demo's own, which it removes at its end; Slurm's daemons of other users read it."""
+    try:
+        if wanted is None:
+            place = Path(tempfile.mkdtemp(prefix="k8s-bridge-demo-"))
+        else:
+            place = wanted.resolve()
+            place.mkdir(parents=True)
+        place.chmod(0o755)
+    except FileExistsError:
+        fail(f"--directory: {wanted} is there already; name one that is not.", code=Exit.USAGE)
+    except OSError as error:
+        fail(f"--directory: {error}", code=Exit.USAGE)
+    return place
 
 
 async def _run(
     chosen: Choice, console: Console, *, directory: Path, seconds: int, keep: bool
 ) -> list[Verdict]:
     begun = time.time()
+    _end_on_signals()
     config = WorldConfig(directory=directory, slurm=chosen.backend, release=chosen.release)
     console.print(chosen.text, style="dim", highlight=False)
     async with World.start(config) as world:
         verdicts = await _show(world, console, chosen, seconds=seconds, begun=begun)
         if keep:
-            console.print(invitation(world))
+            environment = write_environment(world)
+            console.print(invitation(world, environment))
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()
     return verdicts
+
+
+def _end_on_signals() -> None:
+    """A terminal that is closed, or a supervisor, leaves as little behind as Ctrl-C does."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
 async def _show(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -34,14 +36,27 @@ def _figures(timeline: Timeline, seconds: float) -> str:
     )
 
 
-def invitation(world: World) -> RenderableType:
+def write_environment(world: World) -> Path:
+    """A file for a shell to source: where the API server, the bridge and Slurm's commands are."""
+    path = world.config.directory / "env"
+    lines = [
+        f"export KUBECONFIG={shlex.quote(str(world.kubeconfig))}",
+        f"export K8S_BRIDGE_ADDRESS={world.bridges[0].address}",
+    ]
+    if world.slurm.commands is not None:
+        lines.append(f'export PATH={shlex.quote(str(world.slurm.commands))}:"$PATH"')
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def invitation(world: World, environment: Path) -> RenderableType:
     """How to connect to a world that stays up."""
     lines = [
         "",
         "Everything stays up until Ctrl-C. In another terminal:",
-        f"  export KUBECONFIG={world.kubeconfig}",
+        f"  source {environment}",
         "  kubectl get jobsets,workloads,pods",
-        f"  k8s-bridge top --address {world.bridges[0].address}",
+        "  k8s-bridge top",
         *_slurm_lines(world),
         f"Logs: {world.config.directory}",
     ]
@@ -49,11 +64,7 @@ def invitation(world: World) -> RenderableType:
 
 
 def _slurm_lines(world: World) -> list[str]:
-    commands = world.slurm.commands
-    if commands is None:
+    if world.slurm.commands is None:
         token, url = world.slurm.token_file, f"{world.slurm.rest_url}/slurm/v0.0.42/jobs"
         return [f'  curl -H "X-SLURM-USER-TOKEN: $(cat {token})" {url}']
-    return [
-        f"  export PATH={commands}:$PATH",
-        "  sbatch --hold --partition=batch --ntasks=2 --wrap 'sleep 10'; squeue",
-    ]
+    return ["  sbatch --hold --partition=batch --ntasks=2 --wrap 'sleep 10'; squeue"]

@@ -127,6 +127,14 @@ def _second_mixing(patient: Patient) -> None:
     patient.storage.create(WORKLOADMIXINGS, {"metadata": meta, "spec": first["spec"]})
 
 
+def _conditions(**statuses: str) -> Callable[[Patient], object]:
+    def plant(patient: Patient) -> None:
+        told = [patient.condition(kind, status, "because") for kind, status in statuses.items()]
+        patient.status(WORKLOADMIXINGS, MIXING, {"conditions": told})
+
+    return plant
+
+
 def _token_file(lifetime: int, user: str = "root") -> Callable[[Patient], object]:
     def plant(patient: Patient) -> None:
         patient.world.write_token(patient.world.slurm.slurm.mint(user, lifetime=lifetime))
@@ -223,6 +231,27 @@ PLANTED = (
         check="served",
         text="no bridge has looked at it",
         cure="start a bridge",
+    ),
+    Planted(
+        name="the bridge has a complaint",
+        plant=_conditions(Ready="False", TokenValid="False"),
+        check="served",
+        text="the bridge says TokenValid=False (Seen): because",
+        cure="see the other checks",
+    ),
+    Planted(
+        name="the bridge is not ready for a reason of its own",
+        plant=_conditions(Ready="False"),
+        check="served",
+        text="the bridge says Ready=False",
+        cure="kubectl describe workloadmixing",
+    ),
+    Planted(
+        name="another WorkloadMixing serves its partition",
+        plant=_conditions(Ready="True", Conflicting="True"),
+        check="served",
+        text="the bridge says Conflicting=True",
+        cure="see the other checks",
     ),
     Planted(
         name="the LocalQueue is missing",

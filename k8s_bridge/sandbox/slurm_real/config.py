@@ -78,6 +78,7 @@ _BEHAVIOUR = {
     "MaxNodeCount": "200",
     "TreeWidth": "65533",
     "ReturnToService": "2",
+    "SlurmctldParameters": "enable_configless",
     "SlurmdParameters": "config_overrides",
     "SlurmdTimeout": "30",
     "KillWait": "2",

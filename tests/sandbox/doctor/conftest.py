@@ -23,7 +23,8 @@ from k8s_bridge.slurm import doctor
 from k8s_bridge.slurm.doctor import Result, Subject
 
 CONF = Path(__file__).parents[2] / "fixtures" / "slurm" / "24.11" / "scontrol-show-config.txt"
-KEY = f"{NAMESPACE}/{MIXING}"
+WELL = {"Ready": "True", "SlurmReachable": "True", "Conflicting": "False", "example.com/Other": "False"}
+"""What the conditions of a WorkloadMixing say when all is well; the last is somebody else's."""
 
 
 class Patient:
@@ -37,10 +38,15 @@ class Patient:
         self.subject = Subject(namespaces=(NAMESPACE,))
 
     @staticmethod
-    def condition(kind: str) -> dict[str, str]:
-        """A condition that is True."""
+    def condition(kind: str, status: str = "True", message: str = "") -> dict[str, str]:
         since = "2026-01-01T00:00:00Z"
-        return {"type": kind, "status": "True", "reason": kind, "message": "", "lastTransitionTime": since}
+        return {
+            "type": kind,
+            "status": status,
+            "reason": "Seen",
+            "message": message,
+            "lastTransitionTime": since,
+        }
 
     def without_conf(self) -> None:
         self.conf = None
@@ -78,7 +84,11 @@ async def furnished(world: World) -> Patient:
     config = {"controller_manager_config.yaml": "integrations: {frameworks: [jobset.x-k8s.io/jobset]}"}
     meta = {"namespace": "kueue-system", "name": "kueue-manager-config"}
     world.storage.create(CONFIGMAPS, {"metadata": meta, "data": config})
-    patient.status(WORKLOADMIXINGS, MIXING, {"conditions": [patient.condition("Ready")]})
+    patient.status(
+        WORKLOADMIXINGS,
+        MIXING,
+        {"conditions": [patient.condition(kind, status) for kind, status in WELL.items()]},
+    )
     await world.until(lambda: _active(world), what="Kueue has looked at the queue")
     return patient
 

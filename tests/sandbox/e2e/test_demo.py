@@ -3,16 +3,21 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 import click
+import httpx
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from k8s_bridge.cli import demo_choice
 from k8s_bridge.cli.demo_choice import SlurmChoice, choose
 from k8s_bridge.cli.demo_end import outcome
+from k8s_bridge.cli.main import main
+from k8s_bridge.cli.output import Exit
 from k8s_bridge.sandbox.world import Backend, Verdict
 from k8s_bridge.sandbox.world.timeline import Timeline
 
@@ -73,3 +78,33 @@ def test_auto_takes_the_release_that_is_installed(monkeypatch: pytest.MonkeyPatc
     chosen = choose(SlurmChoice.AUTO, None)
 
     assert (chosen.backend, chosen.release) == (Backend.REAL, "22.05")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_demo_that_stays_up_can_be_used_and_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+):
+    place = tmp_path / "play"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "k8s_bridge.cli.main", "demo", "--slurm", "fake", "--seconds", "10", "--keep",
+        "--directory", str(place), stdout=asyncio.subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    async with asyncio.timeout(100):
+        while not (place / "env").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.1)
+    told = dict(
+        line.removeprefix("export ").split("=", 1) for line in (place / "env").read_text().splitlines()
+    )
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(told["K8S_BRIDGE_ADDRESS"] + "/readyz")
+    assert answer.is_success
+    assert Path(told["KUBECONFIG"]).exists()  # noqa: ASYNC240
+    process.send_signal(number)
+    await process.wait()
+    assert not place.exists()
+
+
+def test_a_directory_that_is_there_is_not_touched(tmp_path: Path):
+    result = CliRunner().invoke(main, ["demo", "--slurm", "fake", "--directory", str(tmp_path)])
+    assert result.exit_code == Exit.USAGE
+    assert "is there already; name one that is not" in result.output

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from api.v1alpha1.status import ConditionType
 from api.v1alpha1.workloadmixing import WorkloadMixing
-from k8s_bridge.core.admission import condition
+from k8s_bridge.core.admission import condition, is_true
 from k8s_bridge.runtime import gates as platform
 from k8s_bridge.slurm.doctor.checks.queues import QUEUES
 from k8s_bridge.slurm.doctor.sight import Hidden, MixingSight
@@ -16,6 +17,8 @@ from k8s_bridge.slurm.policy import Policies
 AUTH_KEY = "slurm.key"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _LAX = "privileged"
+_BAD = {**dict.fromkeys(ConditionType, "False"), ConditionType.CONFLICTING: "True"}
+"""The bad status of each condition of ours."""
 
 
 def served(sight: MixingSight) -> Iterator[Finding]:
@@ -26,11 +29,12 @@ def served(sight: MixingSight) -> Iterator[Finding]:
         cure = "start a bridge, and have it serve this namespace (slurmBridge.namespaces, --namespace)"
         yield wrong("no bridge has looked at it: it has no status", cure=cure)
         return
-    ready = condition(sight.conditions, "Ready")
-    bad = [one for one in sight.conditions if one.status == "False" and one.type != "Ready"]
-    if ready is not None and ready.status == "True":
+    bad = [one for one in sight.conditions if one.type in _BAD and one.status == _BAD[one.type]]
+    ready = condition(sight.conditions, ConditionType.READY)
+    if not bad and is_true(ready):
         yield fine("the bridge says that it is ready")
-    for one in bad or ([ready] if ready is not None and ready.status != "True" else []):
+    details = [one for one in bad if one is not ready]
+    for one in details or bad:
         cure = "see the other checks here, and `kubectl describe workloadmixing`"
         yield wrong(f"the bridge says {one.type}={one.status} ({one.reason}): {one.message}", cure=cure)
 
