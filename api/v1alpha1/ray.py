@@ -38,13 +38,6 @@ class Confinement(StrEnum):
     LABELS = "labels"
 
 
-class Submission(StrEnum):
-    """How an admitted job reaches Ray."""
-
-    GATED = "gated"
-    DIRECT = "direct"
-
-
 class DriverPlacement(StrEnum):
     """Where a job's driver runs."""
 
@@ -84,8 +77,6 @@ class PoolMapping(Model):
     """LocalQueue of the pool's workers; the job's annotation wins over it. Empty: the section's."""
     pod_template: PodTemplate = Field(default_factory=dict)
     """Fields of a pod template laid over the cluster's. Leaf strings are Jinja2."""
-    submission: Submission = Submission.GATED
-    """gated: KubeRay's submitter waits for the workers. direct: the bridge submits by Ray's jobs API."""
     max_workers: Annotated[int, Field(ge=0, le=100_000)] = 0
     """Most workers that one job may ask for. 0: no limit."""
     allowed_users: Annotated[tuple[Name, ...], Field(max_length=256)] = ()

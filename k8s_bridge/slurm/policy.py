@@ -105,7 +105,6 @@ class Policies:
         asked = {
             "maxUserPriority": spec.max_user_priority > 0 and not spec.enable_priority_sync,
             "slurmd.pinToNode": spec.slurmd.pin_to_node,
-            "ray": spec.ray is not None,
         }
         return tuple(name for name, is_asked in asked.items() if is_asked)
 
