@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from api.v1alpha1.status import ConditionType
 from api.v1alpha1.workloadmixing import WorkloadMixing
@@ -17,7 +17,7 @@ from k8s_bridge.slurm.policy import Policies
 AUTH_KEY = "slurm.key"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _LAX = "privileged"
-_BAD = {**dict.fromkeys(ConditionType, "False"), ConditionType.CONFLICTING: "True"}
+_BAD: Mapping[str, str] = {**dict.fromkeys(ConditionType, "False"), ConditionType.CONFLICTING: "True"}
 """The bad status of each condition of ours."""
 
 
