@@ -13,29 +13,31 @@ from support.chart import CASES, render, values_of
 from testbed.control import kubectl
 from testbed.places import KUBECONFIG
 from testbed.programs import program
-from testbed.shell import Failed, inside
+from testbed.shell import inside
 
 pytestmark = pytest.mark.testbed
 
 OPERATOR = "monitoring.coreos.com/v1"
 """Kinds of an operator that the testbed does not have."""
+_NAMESPACES = ("platform", "hpc", "science")
 RESTRICTED = "pod-security.kubernetes.io"
 
 
 @pytest.fixture
 def namespaces() -> Iterator[None]:
-    made = [name for name in ("platform", "hpc", "science") if _made(name)]
-    yield
-    kubectl("delete", "namespace", *made, "--timeout=60s")
-
-
-def _made(name: str) -> bool:
-    try:
+    """Empty ones: an earlier world may have left its own."""
+    _remove()
+    for name in _NAMESPACES:
         kubectl("create", "namespace", name)
-    except Failed:
-        return False
-    kubectl("label", "namespace", name, f"{RESTRICTED}/enforce=restricted", f"{RESTRICTED}/warn=restricted")
-    return True
+        kubectl(
+            "label", "namespace", name, f"{RESTRICTED}/enforce=restricted", f"{RESTRICTED}/warn=restricted"
+        )
+    yield
+    _remove()
+
+
+def _remove() -> None:
+    kubectl("delete", "namespace", *_NAMESPACES, "--ignore-not-found", "--timeout=180s")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
