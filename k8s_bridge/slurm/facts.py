@@ -18,6 +18,7 @@ from k8s_bridge.slurm.pods import ENDED
 from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
+_OUR_HOLD = tuple(f"{TEXT_PREFIX}{word}: " for word in ("Held", "Queued", "Requeued"))
 _NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
 
 
@@ -252,10 +253,13 @@ def same_identity(anchor: str, job: Job) -> bool:
 
 
 def held_against_text(job: Job) -> bool:
-    """Held although our text, which changes in the same call as our hold, still says that it is not.
+    """Held otherwise than our text says, which changes in the same call as our hold.
 
     So it was held by somebody else; only BadConstraints is a hold of Slurm's own, which it takes off again.
+    Our hold is an admin's, and what became a user's after it is not ours any more.
     """
+    if job.admin_comment.startswith(_OUR_HOLD):
+        return job.held and job.reason == "JobHeldUser"
     return job.held and job.admin_comment.startswith(_NOT_OUR_HOLD) and job.reason != "BadConstraints"
 
 

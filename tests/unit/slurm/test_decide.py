@@ -420,6 +420,14 @@ def test_a_hold_of_a_running_job_outlives_its_eviction():
     assert world.job.features == ""
 
 
+def test_so_can_one_that_has_just_lost_its_jobset():
+    world = World()
+    one_pass(world)
+    world.scontrol_uhold()
+    world.jobset_deleted()
+    assert verdict(world)[0] is State.HELD_BY_OTHER
+
+
 def test_a_waiting_job_can_be_held_by_uhold():
     world = World()
     one_pass(world)

@@ -1,0 +1,100 @@
+"""An array's world and a bridge that looks at each unit, decides and acts, and may die at any effect."""
+
+from __future__ import annotations
+
+from k8s_bridge.core.errors import Conflict
+from k8s_bridge.slurm.decide import decide
+from k8s_bridge.slurm.unit import Key, Seen, State, Unit
+from support.array_state import ARRAY
+from support.array_world import ArrayWorld
+
+HAPPENINGS = (
+    ArrayWorld.kueue_admits,
+    ArrayWorld.kueue_finishes_evictions,
+    ArrayWorld.pods_are_made,
+    ArrayWorld.nodes_register,
+    ArrayWorld.pods_vanish,
+    ArrayWorld.slurm_starts,
+    ArrayWorld.scontrol_hold,
+    ArrayWorld.scontrol_release,
+    ArrayWorld.slurm_notices_lost_nodes,
+)
+BLOWS = (
+    ArrayWorld.kueue_evicts,
+    ArrayWorld.jobset_deleted,
+    ArrayWorld.pod_dies,
+    ArrayWorld.task_ends,
+    ArrayWorld.scontrol_requeue,
+)
+PROGRESS = (
+    ArrayWorld.kueue_finishes_evictions,
+    ArrayWorld.kueue_admits,
+    ArrayWorld.pods_vanish,
+    ArrayWorld.pods_are_made,
+    ArrayWorld.nodes_register,
+    ArrayWorld.slurm_starts,
+)
+
+
+class ArrayStory:
+    """`passes` counts the transitions: a look at one unit, a decision, and its effects."""
+
+    def __init__(self, world: ArrayWorld) -> None:
+        self.world = world
+        self.now = 1000.0
+        self.seen: dict[Key, Seen] = {}
+        self.passes = 0
+
+    def goes_on(self, rounds: int) -> None:
+        for _ in range(rounds):
+            self.all_pass()
+            for happening in PROGRESS:
+                happening(self.world)
+
+    def unit(self, key: Key) -> Unit:
+        seen = self.seen.get(key)
+        if isinstance(key, int):
+            return self.world.array_unit(seen=seen)
+        return self.world.slot_unit(key.number, seen=seen)
+
+    def all_pass(self, survives: int = 99) -> None:
+        self.now += 0.1
+        for key in self.world.units():
+            self.one_pass(key, survives)
+
+    def one_pass(self, key: Key, survives: int = 99) -> State:
+        self.passes += 1
+        decision = decide(self.unit(key), now=self.now)
+        state, seen = State(decision.state), self.seen.get(key)
+        if seen is None or seen.state is not state:
+            self.seen[key] = Seen(state=state, since=self.now)
+        for effect in decision.effects[:survives]:
+            again = decide(self.unit(key), now=self.now)
+            if effect not in again.effects and type(effect).__name__ not in {"Event", "SetText"}:
+                break
+            try:
+                self.world.carry_out(key, effect)
+            except Conflict:
+                break
+        else:
+            if survives >= len(decision.effects):
+                self.world.passed(key)
+        return state
+
+    def ends_well(self) -> None:
+        """A fair world and a living bridge end every story well."""
+        if self.world.held_by_other:
+            self.world.scontrol_release()
+        for _ in range(150):
+            self.all_pass()
+            self.now += 20.0
+            for happening in PROGRESS:
+                happening(self.world)
+            self.world.slurm_notices_lost_nodes()
+            self.all_pass()
+            self.world.task_ends(0)
+            if self.world.over == set(range(self.world.count)) and self.world.units() == [ARRAY]:
+                break
+        assert self.world.over == set(range(self.world.count)), self.world
+        assert self.world.units() == [ARRAY], self.world
+        assert self.one_pass(ARRAY) is State.DONE
