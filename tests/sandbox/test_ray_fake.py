@@ -186,7 +186,7 @@ def test_options_of_variables_are_added_to_a_submission():
     script = (
         'ray() { if [ -z "$MORE" ]; then command ray "$@"; return; fi; '
         'command ray "$@" --runtime-env-json "$MORE"; }; '
-        "if ! ray job status --address http://h:8265 j ; then ray job submit --address http://h:8265 --no-wait "
+        "if ! ray job status --address http://h:8265 j ; then ray job submit --address http://h:1 --no-wait "
         '--runtime-env-json "{}" --submission-id j -- python3 -c "print(1)" ; fi ; ray job logs j'
     )
 

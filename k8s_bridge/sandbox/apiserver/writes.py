@@ -82,7 +82,9 @@ def _check_name(kind: Kind, meta: Json) -> None:
 
 def _with_builtin_defaults(kind: Kind, obj: Json) -> Json:
     if kind is NAMESPACES:
-        return obj | {"status": {"phase": "Active"}}
+        meta = obj["metadata"]
+        labels = (meta.get("labels") or {}) | {"kubernetes.io/metadata.name": meta["name"]}
+        return obj | {"metadata": meta | {"labels": labels}, "status": {"phase": "Active"}}
     if kind is not PODS:
         return obj
     spec = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30} | (obj.get("spec") or {})
