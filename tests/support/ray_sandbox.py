@@ -164,7 +164,9 @@ class RaySandbox:
 
 
 @contextlib.asynccontextmanager
-async def sandbox(directory: Path, *, timing: Timing = FAST, **ray: Any) -> AsyncIterator[RaySandbox]:
+async def sandbox(
+    directory: Path, *, timing: Timing = FAST, quota: int = QUOTA, **ray: Any
+) -> AsyncIterator[RaySandbox]:
     """Everything but the bridge; `ray` is laid over the section of the WorkloadMixing."""
     await asyncio.to_thread(directory.mkdir, exist_ok=True)
     async with ApiServer() as server:
@@ -174,7 +176,7 @@ async def sandbox(directory: Path, *, timing: Timing = FAST, **ray: Any) -> Asyn
         write_kubeconfig(server, kubeconfig, namespace=NAMESPACE)
         world = RaySandbox(server, controllers, kubeconfig)
         try:
-            for kind, obj in _furniture(ray):
+            for kind, obj in _furniture(ray, quota):
                 world.create(kind, obj)
             await world.until(lambda: _head(world), what="the shared cluster's head is up")
             yield world
@@ -189,8 +191,8 @@ def _head(world: RaySandbox) -> bool:
     return (found.get("status") or {}).get("state") == "ready"
 
 
-def _furniture(ray: Mapping[str, Any]) -> list[tuple[Kind, Json]]:
-    resources = [{"name": "cpu", "nominalQuota": str(QUOTA)}, {"name": "memory", "nominalQuota": "64Gi"}]
+def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
+    resources = [{"name": "cpu", "nominalQuota": str(quota)}, {"name": "memory", "nominalQuota": "640Gi"}]
     queue = {
         "namespaceSelector": {},
         "preemption": {"withinClusterQueue": "LowerPriority"},
@@ -209,7 +211,10 @@ def _furniture(ray: Mapping[str, Any]) -> list[tuple[Kind, Json]]:
     return [
         (kinds.NAMESPACES, {"metadata": {"name": NAMESPACE, "labels": {names.MANAGED_NAMESPACE: "true"}}}),
         *(
-            (kinds.NODES, node_manifest(f"node{n}", {"cpu": "8", "memory": "64Gi", "pods": "110"}))
+            (
+                kinds.NODES,
+                node_manifest(f"node{n}", {"cpu": str(2 * quota), "memory": "640Gi", "pods": "500"}),
+            )
             for n in (1, 2)
         ),
         (kinds.RESOURCEFLAVORS, {"metadata": {"name": "default"}, "spec": {}}),
