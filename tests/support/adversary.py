@@ -96,6 +96,9 @@ def _spy(method: Any, name: str) -> Any:
 _NOBODY = Writes()
 
 
+_GATES = Gates(transport=Transport.INSECURE)
+
+
 @contextlib.asynccontextmanager
 async def bridge(
     world: World,
@@ -103,6 +106,7 @@ async def bridge(
     writes: Writes = _NOBODY,
     namespaces: tuple[str, ...] = (),
     log: io.StringIO | None = None,
+    gates: Gates = _GATES,
 ) -> AsyncIterator[Process]:
     """Run it until the end of the block; ends within seconds."""
     _writes.set(writes)
@@ -112,7 +116,7 @@ async def bridge(
         election=Election.NONE,
         http=Bind(port=0),
         log_level="info",
-        gates=Gates(transport=Transport.INSECURE),
+        gates=gates,
     )
     server = auth.load(str(world.kubeconfig))
     redactor = Redactor()
