@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from k8s_bridge.core.plain import one_line, printable
 from k8s_bridge.runtime.units import UnitDetail, UnitRow, age, sort_units
 
 __all__ = ["UnitDetail", "UnitRow", "age", "render_detail", "render_units", "sort_units"]
@@ -82,18 +83,23 @@ def render_detail(detail: UnitDetail, *, now: float) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(row.kind), Text(row.name))
+    grid.add_row(_plain(row.kind), _plain(row.name))
     grid.add_row("State", _state(row) + Text(f"  for {age(now - row.since)}" if row.since else ""))
     if row.text or row.reason:
-        grid.add_row("Why", Text(f"{row.text} ({row.reason})" if row.reason else row.text))
+        grid.add_row("Why", _plain(f"{row.text} ({row.reason})" if row.reason else row.text))
     if detail.next_step:
-        grid.add_row("Next", Text(detail.next_step))
+        grid.add_row("Next", _plain(detail.next_step))
     for option, became in detail.options.items():
-        grid.add_row(Text(option), Text(became))
+        grid.add_row(_plain(option), _plain(became))
     for name, value in (*_own_facts(row), *detail.facts.items()):
         if value:
-            grid.add_row(Text(name), Text(value))
+            grid.add_row(_plain(name), _plain(value))
     return grid
+
+
+def _plain(text: str) -> Text:
+    """No markup, and nothing that a terminal would obey: names and texts are what users wrote."""
+    return Text(printable(text))
 
 
 def _own_facts(row: UnitRow) -> tuple[tuple[str, str], ...]:
@@ -132,7 +138,7 @@ def _styled(row: UnitRow, column: str, now: float) -> Text:
         return _state(row)
     if column == "AGE":
         return Text(age(now - row.since) if row.since else "-")
-    return Text(_CELLS[column](row) or "-")
+    return Text(one_line(_CELLS[column](row)) or "-")
 
 
 def _state(row: UnitRow) -> Text:

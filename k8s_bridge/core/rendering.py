@@ -6,6 +6,7 @@ whatever a user calls a job. Every rendered leaf is a string. A key whose value 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +28,8 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(
 )
 _ENVIRONMENT.filters["label"] = naming.label_value
 """`{{ job.account | label }}`: what users write, made fit for a label value."""
+_ENVIRONMENT.filters["quote"] = shlex.quote
+"""`{{ job.name | quote }}`: what users write, as one word of a shell."""
 
 
 class TemplateError(Terminal):

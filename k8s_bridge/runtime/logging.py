@@ -13,6 +13,7 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from k8s_bridge.core.plain import one_line
 from k8s_bridge.runtime.controller import K, Outcome, Result
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.settings import LogFormat
@@ -56,12 +57,17 @@ def _renderer(form: LogFormat, stream: TextIO, redactor: Redactor) -> list[Proce
         columns = structlog.dev.ConsoleRenderer(
             colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        return [columns, redact]
+        return [_one_line, columns, redact]
     return [
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(),
         redact,
     ]
+
+
+def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """No text of a user begins a line of its own or is obeyed by the terminal that shows it."""
+    return {key: one_line(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _adopt_libraries(shared: list[Processor], render: list[Processor], stream: TextIO, level: int) -> None:

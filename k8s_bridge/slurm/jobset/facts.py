@@ -5,27 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from k8s_bridge.core import naming
+from k8s_bridge.core.plain import printable
 from k8s_bridge.slurm.jobset.policy import Policy
 from k8s_bridge.slurm.layout.spread import gpus_of
 from k8s_bridge.slurm.layout.types import Group, Layout
 from k8s_bridge.slurm.model import Job
 
+LONGEST = 1024
+"""Characters of a text of a user: all annotations of a pod together may have 256 KiB."""
+
 
 def template_facts(
     job: Job, *, layout: Layout, group: Group, policy: Policy, slot: int | None = None
 ) -> dict[str, Any]:
-    """The job, the node that a pod becomes, and where it lives. Memory in MiB, time in minutes."""
+    """The job, the node that a pod becomes, and where it lives. Memory in MiB, time in minutes.
+
+    What users wrote is cut to LONGEST characters and has no control characters: a pod with it can be made.
+    """
     return {
         "job": {
             "id": job.unit_id,
-            "name": job.name,
-            "user": job.user_name,
+            "name": _told(job.name),
+            "user": _told(job.user_name),
             "user_id": job.user_id,
-            "account": job.account,
-            "qos": job.qos,
-            "wckey": job.wckey,
+            "account": _told(job.account),
+            "qos": _told(job.qos),
+            "wckey": _told(job.wckey),
             "partition": job.partition,
-            "comment": job.comment,
+            "comment": _told(job.comment),
             "features": layout.features,
             "nodes": layout.nodes,
             "time_limit": layout.time_limit,
@@ -41,3 +48,7 @@ def template_facts(
         "mixing": policy.mixing,
         "cluster": policy.cluster.name,
     }
+
+
+def _told(text: str) -> str:
+    return printable(text[:LONGEST])

@@ -6,6 +6,8 @@ import re
 
 from k8s_bridge.core import naming
 
+_RESERVED = re.compile(r"nodes-for-.*|by-.*\..*")
+"""The features by which the bridge knows its nodes: of a job, slot or component, and of a WorkloadMixing."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+(?:&[A-Za-z0-9_.:/+-]+)*")
 
 
@@ -40,6 +42,11 @@ def user_expression(expression: str, *, job_id: int) -> str:
         return "" if found else expression
     own = expression.startswith("(") and expression.endswith(f")&{found}")
     return expression[1 : -len(found) - 2] if own else expression
+
+
+def reserved(expression: str) -> bool:
+    """Whether it names a feature that would make nodes of this job pass for those of another."""
+    return any(map(_RESERVED.fullmatch, re.split(r"[&|,*()\[\]]+", expression)))
 
 
 def plain_features(expression: str) -> tuple[str, ...] | None:

@@ -30,7 +30,7 @@ def plan(
         groups = _groups(read(job), virtual=node_shape, exclusive=_exclusive(job, exclusive))
     except Unmet as unmet:
         return unmet.refusal
-    features = plain_features(user_expression(job.features, job_id=job.job_id)) or ()
+    features = plain_features(user_expression(job.features, job_id=job.unit_id)) or ()
     return Layout(groups=groups, features=features, time_limit=job.time_limit)
 
 

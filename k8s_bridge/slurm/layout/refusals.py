@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from k8s_bridge.slurm.layout.features import plain_features, user_expression
+from k8s_bridge.slurm.layout.features import plain_features, reserved, user_expression
 from k8s_bridge.slurm.layout.tres import requested_cpus, requested_nodes
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import Job
@@ -42,7 +42,11 @@ def _overcommitted(job: Job) -> bool:
 
 
 def _special_features(job: Job) -> bool:
-    return plain_features(user_expression(job.features, job_id=job.job_id)) is None
+    return plain_features(user_expression(job.features, job_id=job.unit_id)) is None
+
+
+def _reserved_features(job: Job) -> bool:
+    return reserved(user_expression(job.features, job_id=job.unit_id))
 
 
 def _several(number: int | None) -> bool:
@@ -69,6 +73,11 @@ ROWS = (
         "--constraint",
         _special_features,
         "Only features joined with & can be asked for; leave out |, counts, brackets and parentheses.",
+    ),
+    Row(
+        "--constraint",
+        _reserved_features,
+        "Features that begin with nodes-for- or by- are those of the bridge's own nodes; drop it.",
     ),
     Row("--switches", lambda j: j.required_switches, "The topology is not Slurm's to see here; drop it."),
     Row("--contiguous", lambda j: j.contiguous, "Nodes made for the job have no neighbours; drop it."),

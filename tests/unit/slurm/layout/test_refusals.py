@@ -47,6 +47,30 @@ def test_each_option_is_refused_by_its_name_with_an_advice(option: str) -> None:
     assert refusal.text.endswith(".")
 
 
+@pytest.mark.parametrize(
+    "features",
+    [
+        "nodes-for-8",
+        "fast&nodes-for-8",
+        "nodes-for-8-s0",
+        "nodes-for-8-c1",
+        "by-hpc.main",
+        "a&by-hpc.other&b",
+    ],
+)
+def test_nobodys_nodes_pass_for_those_of_another_job(features: str) -> None:
+    """They would be pinned to, taken for ghosts, and deleted."""
+    for expression in (features, f"({features})&nodes-for-7"):
+        refusal = answer(features=expression)
+        assert isinstance(refusal, Refusal)
+        assert (refusal.option, "bridge's own nodes" in refusal.text) == ("--constraint", True)
+
+
+@pytest.mark.parametrize("features", ["by-night", "nodes.for-8", "fast&by-night", "(fast)&nodes-for-7"])
+def test_features_that_only_look_like_it_are_nobodys_but_the_users(features: str) -> None:
+    assert isinstance(answer(features=features), Layout)
+
+
 def test_every_row_has_its_case() -> None:
     assert {row.option for row in ROWS} == set(REFUSED)
 
