@@ -84,7 +84,7 @@ class SlurmController:
     ) -> None:
         self.name = name
         self.said: dict[Key, Said] = {}
-        self.last_start = float("-inf")
+        self.last_start = self.last_move = float("-inf")
         """When a job was first seen to run last, by `clock`."""
         self.census = Census()
         self._tables = tables
@@ -239,6 +239,7 @@ class SlurmController:
         if before is None or before.state is not state:
             self._stages.entered(unit.key, state, now)
             self._on_entered(unit, state)
+            self.last_move = now
             if state is State.RUNNING:
                 self.last_start = now
         if unit.key not in self._observer.seen:

@@ -237,8 +237,9 @@ class Parts:
     def _pace(self) -> float:
         interval = self._policies.mixing.spec.poll_interval.total_seconds()
         last = self._poller.last
-        ran = time.time() - self._controller.last_start
-        return pause(self._controller.pace, took=last.finished - last.started, ran=ran, interval=interval)
+        ran, stood = (time.time() - at for at in (self._controller.last_start, self._controller.last_move))
+        took = last.finished - last.started
+        return pause(self._controller.pace, took=took, ran=ran, stood=stood, interval=interval)
 
     def _polled(self, cycle: Cycle) -> None:
         if cycle.error is not None:
