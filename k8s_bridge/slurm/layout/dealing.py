@@ -17,17 +17,21 @@ def share(total: int, *, nodes: int, index: int) -> int:
     return base + (index < extra)
 
 
-def tasks_per_gres(request: Request) -> int:
-    """Tasks that stay with each one of the job-wide GRES; 0 when they are dealt out by themselves."""
+def tasks_per_gres(request: Request, *, nodes: int) -> int:
+    """Tasks that stay with each one of the job-wide GRES; 0 when they are dealt out by themselves.
+
+    With --ntasks-per-node 24.11, which tells the CPUs of a task, counts the tasks that there is room for.
+    """
     if len(request.gres_per_job) != 1:
         return 0
     count = request.gres_per_job[0][2]
-    return request.tasks // count if request.tasks % count == 0 else 0
+    tasks = max(request.tasks, nodes * request.room) if request.cpu_step else request.tasks
+    return tasks // count if tasks % count == 0 else 0
 
 
 def node_tasks(request: Request, *, nodes: int, index: int) -> int:
     """Tasks of node `index`; a node beyond the last task runs none."""
-    together = tasks_per_gres(request)
+    together = tasks_per_gres(request, nodes=nodes)
     if together:
         return share(request.gres_per_job[0][2], nodes=nodes, index=index) * together
     return share(request.tasks, nodes=nodes, index=index)
@@ -63,7 +67,7 @@ def check_dealing(request: Request, *, nodes: int) -> None:
             "ask for fewer tasks on a node.",
         )
     most = node_tasks(request, nodes=nodes, index=0)
-    if request.tasks_per_node and tasks_per_gres(request) and most > request.tasks_per_node:
+    if request.tasks_per_node and most > request.tasks_per_node:
         raise Unmet(
             "--gpus",
             f"{most} tasks would stay with the GPUs of one node, more than --ntasks-per-node allows; "

@@ -60,7 +60,7 @@ def _packed(request: Request, shape: NodeShape) -> int:
     if not gpus:
         return ceil_div(request.tasks, max(1, tasks))
     fit = _gpus_that_fit(request, shape)
-    together = tasks_per_gres(request)
+    together = tasks_per_gres(request, nodes=request.nodes)
     if together:
         return ceil_div(gpus, max(1, min(fit, tasks // together)))
     per_task, rest = divmod(gpus, request.tasks)

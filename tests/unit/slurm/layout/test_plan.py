@@ -231,6 +231,7 @@ def test_what_no_virtual_node_can_hold_is_refused(record: Job, option: str) -> N
         (job(nodes=2, tres_per_job="gres/gpu:5", tres_per_node="gres/gpu:2"), "--gpus"),
         (job(tasks=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu:a100=1"), "--gpus-per-task"),
         (job(nodes=2, tasks=6, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
+        (job(nodes=2, tasks=4, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
         (job(tres_per_node="gres/gpu:a:b:1"), "--gres"),
         (job(tres_per_task="license/x=1"), "--gpus-per-task"),
         (job(cpus_per_tres="gres/fpga:2"), "--cpus-per-gpu"),
@@ -327,3 +328,11 @@ def test_the_digest_changes_with_what_is_needed_and_with_nothing_else() -> None:
         job(exclusive="none"),
     ]
     assert len({same, *map(of, others)}) == len(others) + 1
+
+
+def test_tasks_stay_with_gpus_as_many_as_there_is_room_for():
+    """24.11 counts --ntasks-per-node tasks on each node, and 9 are no multiple of 4 GPUs; 22.05 counts 8."""
+    options = {"nodes": 3, "tasks": 8, "tasks_per_node": 3, "tres_per_job": "gres/gpu:4", "max_nodes": 0}
+    assert laid_out(job(**options)) == [(1, 3, 3, 0), (1, 3, 3, 0), (1, 2, 3, 0)]
+    old = plan(job(**options, cpus_per_task=None), node_shape=None, exclusive=Exclusive.AS_ASKED)
+    assert isinstance(old, Refusal)
