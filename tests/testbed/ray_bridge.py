@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,11 +111,14 @@ class Bridge:
 
 
 @contextmanager
-def running(log: Path, **ray: Any) -> Iterator[Bridge]:
-    """The shared cluster, the policies, a WorkloadMixing and the bridge; afterwards nothing of it is left."""
+def running(log: Path, *, objects: Iterable[Mapping[str, Any]] = (), **ray: Any) -> Iterator[Bridge]:
+    """The shared cluster, the policies, a WorkloadMixing and the bridge; afterwards nothing of it is left.
+
+    `objects` are there besides.
+    """
     with ray_cluster.running() as cluster:
         kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
-        documents = [*_classes(), *policies(prefix="ray-bridge", mutating="v1beta1"), mixing(**ray)]
+        documents = [*_classes(), *objects, *policies(prefix="ray-bridge", mutating="v1beta1"), mixing(**ray)]
         text = yaml.safe_dump_all(documents)
         kubectl("apply", "-f", "-", stdin=text)
         bridge = Bridge(log, cluster)

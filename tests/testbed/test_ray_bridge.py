@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from support.ray_refusals import FROZEN, REFUSALS
 
@@ -61,6 +62,32 @@ def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
     say(f"from the preemption to the end {time.monotonic() - began:.1f} s")
     assert ray_bridge.ray_cluster.get("raycluster", "shared")["metadata"]["uid"] == cluster
     assert "attempt 2" in bridge.cluster.logs(job("victim")["status"]["jobId"])
+
+
+def test_a_bridge_that_is_killed_at_any_stage_goes_on_where_it_was(bridge, idle):
+    """Asked for, released, running, over: killed each time, with a job that is preempted once on its way."""
+    submit("killed", sleeping(6), notes={"workers": "2"})
+    wait("it is asked for", lambda: items("jobsets"))
+    revive(bridge)
+    wait("it is released", lambda: "released" in notes("killed"))
+    revive(bridge)
+    wait("it runs", lambda: status("killed") == "RUNNING")
+    submit_plain("intruder", cpu="1500m", seconds=2, priority=HIGH)
+    wait("it is being requeued", lambda: "requeuing" in notes("killed"))
+    revive(bridge)
+    wait("it succeeds", lambda: status("killed") == "SUCCEEDED")
+    revive(bridge)
+
+    wait("its workers are given back", lambda: usage() == idle and not items("jobsets"))
+    known = httpx.get(f"{bridge.cluster.dashboard}/api/jobs/").raise_for_status().json()
+    said = sorted(one["status"] for one in known if (one["submission_id"] or "").startswith("killed-"))
+    assert said.count("SUCCEEDED") == 1
+    assert not {"RUNNING", "PENDING"} & set(said)
+
+
+def revive(bridge: Bridge) -> None:
+    bridge.kill()
+    bridge.start()
 
 
 def test_what_cannot_be_given_is_refused_at_admission(bridge, idle):

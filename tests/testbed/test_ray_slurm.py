@@ -1,0 +1,93 @@
+"""Slurm jobs, inner RayJobs and Kubernetes Jobs in one queue: nothing is lost, everything is given back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from k8s_bridge.sandbox.world import JobRequest, World
+from k8s_bridge.sandbox.world.config import NORMAL, TEAM_A, URGENT
+from testbed import ray_bridge
+from testbed.ray_bridge import Bridge, job, notes, status, submit
+from testbed.ray_cluster import NAMESPACE
+from testbed.ray_entrypoints import sleeping
+from testbed.shell import say
+
+pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900), pytest.mark.asyncio]
+
+QUOTA = {"cpu": "2", "memory": "8Gi", "pods": "20"}
+POOL = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "LocalQueue",
+    "metadata": {"name": "pool", "namespace": NAMESPACE},
+    "spec": {"clusterQueue": "shared"},
+}
+"""The inner jobs' way into the queue of the Slurm jobs; the shared cluster has a queue of its own."""
+
+
+@asynccontextmanager
+async def both(make_world: Callable[..., Any], log: Path) -> AsyncIterator[tuple[World, Bridge]]:
+    """A world with its Slurm bridge, and the Ray bridge beside it."""
+    async with make_world(quota=QUOTA) as world:
+        await world.bridge()
+        running = ray_bridge.running(log, objects=(POOL,), localQueue="pool")
+        bridge = await asyncio.to_thread(running.__enter__)
+        try:
+            yield world, bridge
+        finally:
+            await asyncio.to_thread(running.__exit__, None, None, None)
+
+
+async def until(what: str, holds: Callable[[], Any], *, seconds: float = 240.0) -> float:
+    """Wait for something that kubectl shows; when it came."""
+    await asyncio.to_thread(ray_bridge.wait, what, holds, seconds=seconds)
+    return time.monotonic()
+
+
+async def test_a_slurm_job_of_higher_priority_preempts_an_inner_job_which_runs_again(make_world, tmp_path):
+    async with both(make_world, tmp_path / "ray.log") as (world, bridge):
+        await asyncio.to_thread(submit, "victim", sleeping(20), notes={"workers": "2"})
+        await until("the inner job runs", lambda: status("victim") == "RUNNING")
+
+        began = time.monotonic()
+        urgent = await world.sbatch(JobRequest(partition=URGENT, ntasks=1, seconds=5.0))
+        evicted = await until("it is requeued", lambda: notes("victim").get("requeues") == "1")
+        await world.until_state(urgent, "RUNNING", seconds=60)
+        started = time.monotonic()
+        await world.until_state(urgent, "COMPLETED", seconds=60)
+        over = time.monotonic()
+        again = await until("it runs again", lambda: status("victim") == "RUNNING")
+        end = await until("it succeeds", lambda: status("victim") == "SUCCEEDED")
+
+        stages = {"evicted": evicted, "Slurm runs": started, "Slurm over": over, "again": again, "end": end}
+        say(", ".join(f"{name} {at - began:.1f} s" for name, at in stages.items()))
+        assert "attempt 2" in bridge.cluster.logs(job("victim")["status"]["jobId"])
+
+
+async def test_four_jobs_of_three_kinds_share_what_fits_two(make_world, tmp_path):
+    async with both(make_world, tmp_path / "ray.log") as (world, _):
+        for name in ("one", "two"):
+            await asyncio.to_thread(submit, name, sleeping(3))
+        slurm = await world.sbatch(JobRequest(ntasks=1, seconds=3.0))
+        world.submit_job("plain", queue=TEAM_A, priority=NORMAL, cpus=1, seconds=3.0)
+        urgent = await world.sbatch(JobRequest(partition=URGENT, ntasks=1, seconds=3.0))
+
+        await world.until_state(urgent, "COMPLETED", seconds=120)
+        await world.until_state(slurm, "COMPLETED", seconds=120)
+        await world.until(
+            lambda: (found := world.plain("plain")) and found.state == "Complete", what="the Job"
+        )
+        for name in ("one", "two"):
+            await until(f"{name} succeeds", lambda name=name: status(name) == "SUCCEEDED")
+        await until("nothing is used", lambda: used() <= {"0"})
+
+
+def used() -> set[str]:
+    (flavor,) = ray_bridge.ray_cluster.get("clusterqueue", "shared")["status"]["flavorsUsage"]
+    return {each["total"] for each in flavor["resources"]}
