@@ -42,7 +42,9 @@ def test_people_are_told_what_it_is_and_what_to_do():
 
 def test_every_alert_has_its_section_in_the_runbooks_and_no_section_is_left_over():
     page = (Path(__file__).parents[2] / RUNBOOKS).read_text()
-    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == [alert.name for alert in ALERTS]
+    names = [alert.name for alert in ALERTS]
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == names
+    assert re.findall(r"^\| (\w+) \| .* s \|", page, re.MULTILINE) == names, "how each was fired"
 
 
 def test_alerts_rest_on_metrics_and_labels_that_exist():

@@ -14,9 +14,9 @@ from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import URGENT
 from monitoring.dashboards import DASHBOARDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-LOOKS = 120
+LOOKS = 240
 EXPRESSIONS = {
     (dashboard.name, panel.title, query.legend): query.expression
     for dashboard in DASHBOARDS
@@ -48,8 +48,8 @@ async def life(world: World) -> None:
 async def test_every_panel_has_data(tmp_path: Path):
     async with World.start(WorldConfig(directory=tmp_path / "world")) as world:
         bridge = await world.bridge()
-        address = bridge.address.removeprefix("http://")
-        async with prometheus(tmp_path / "prometheus", targets=[address]) as server:
+        async with prometheus(tmp_path / "prometheus") as server:
+            server.scrape("k8s-bridge", bridge.address.removeprefix("http://"))
             await life(world)
             empty = set(EXPRESSIONS)
             for _ in range(LOOKS):
