@@ -8,12 +8,13 @@ from typing import Any
 from api.ray_views import RayCluster, RayJob, RayJobSpec
 from api.views import JobSet, Workload
 from k8s_bridge.core.errors import Conflict
-from k8s_bridge.core.preflight import NO_TROUBLE, Trouble, class_trouble, queue_trouble
+from k8s_bridge.core.preflight import NO_TROUBLE, Trouble
 from k8s_bridge.core.rendering import TemplateError
 from k8s_bridge.ray import names
 from k8s_bridge.ray.request import Refusal, Request
 from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.tables import JOB, OWNER, UID, Tables, cluster_of
+from k8s_bridge.ray.troubles import Troubles
 from k8s_bridge.ray.unit import Denial, Key, Requeue, Seen, State, Unit
 from k8s_bridge.ray.workers import render_workers, shape_of
 
@@ -41,6 +42,7 @@ class Observer:
         self._setup = setup
         self._plans: dict[str, _Plan] = {}
         self._denied: dict[Key, Denial] = {}
+        self.troubles = Troubles(tables, setup.namespace)
         self.requeue = Requeue.RETRYING
         self.seen: dict[Key, Seen] = {}
 
@@ -142,17 +144,8 @@ class Observer:
     def _trouble(self, request: Request | Refusal) -> Trouble:
         if isinstance(request, Refusal):
             return NO_TROUBLE
-        tables, namespace = self._tables, self._setup.namespace
-        local = tables.local_queues.get(f"{namespace}/{request.queue}")
-        found = queue_trouble(
-            request.queue,
-            namespace=namespace,
-            local_queue=local,
-            cluster_queue=tables.cluster_queues.get(local.spec.cluster_queue) if local else None,
-        )
-        if found[0]:
-            return found
-        return class_trouble(request.priority_class, tables.classes.get(request.priority_class))
+        preferred = self._setup.spec.worker.preferred_topology
+        return self.troubles.of(request, preferred_topology=preferred)
 
     def _workload(self, jobset: JobSet | None) -> Workload | None:
         if jobset is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from api.v1alpha1 import ConditionType
 from k8s_bridge.core.conditions import Finding
-from k8s_bridge.core.preflight import Trouble, class_trouble, queue_trouble
+from k8s_bridge.core.preflight import Trouble
 from k8s_bridge.ray.observe import Observer
 from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.tables import Tables
@@ -60,16 +60,11 @@ class Reporter:
         for managed in setup.spec.managed_clusters:
             if f"{setup.namespace}/{managed.name}" not in self._tables.clusters:
                 yield "RayClusterMissing", f"RayCluster {setup.namespace}/{managed.name} does not exist"
+        look, preferred = self._observer.troubles, setup.spec.worker.preferred_topology
         for pool in setup.spec.pool_mappings:
-            yield self._queue_trouble(pool.local_queue or setup.spec.local_queue, setup)
-            name = pool.workload_priority_class
-            yield class_trouble(name, self._tables.classes.get(name))
-
-    def _queue_trouble(self, queue: str, setup: Setup) -> Trouble:
-        local = self._tables.local_queues.get(f"{setup.namespace}/{queue}")
-        return queue_trouble(
-            queue,
-            namespace=setup.namespace,
-            local_queue=local,
-            cluster_queue=self._tables.cluster_queues.get(local.spec.cluster_queue) if local else None,
-        )
+            queue = pool.local_queue or setup.spec.local_queue
+            yield from (
+                look.queue(queue),
+                look.priority_class(pool.workload_priority_class),
+                look.topology(queue, preferred),
+            )

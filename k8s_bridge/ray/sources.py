@@ -6,7 +6,17 @@ import asyncio
 from typing import Any
 
 from api.ray_views import RayCluster, RayJob, Submitter
-from api.views import ClusterQueue, JobSet, LocalQueue, Pod, Workload, WorkloadPriorityClass
+from api.views import (
+    AdmissionCheck,
+    ClusterQueue,
+    JobSet,
+    LocalQueue,
+    Pod,
+    ResourceFlavor,
+    Topology,
+    Workload,
+    WorkloadPriorityClass,
+)
 from k8s_bridge.kube.reflector import Reflector
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.ray import names
@@ -30,6 +40,9 @@ class Sources:
             "Workloads": Reflector(client, Workload, tables.workloads, namespace=namespace),
             "LocalQueues": Reflector(client, LocalQueue, tables.local_queues, namespace=namespace),
             "ClusterQueues": Reflector(client, ClusterQueue, tables.cluster_queues),
+            "AdmissionChecks": Reflector(client, AdmissionCheck, tables.checks),
+            "ResourceFlavors": Reflector(client, ResourceFlavor, tables.flavors),
+            "Topologies": Reflector(client, Topology, tables.topologies),
             "WorkloadPriorityClasses": Reflector(client, WorkloadPriorityClass, tables.classes),
         }
 

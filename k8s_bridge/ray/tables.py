@@ -8,11 +8,14 @@ from typing import TypeVar
 
 from api.ray_views import RayCluster, RayJob, Submitter
 from api.views import (
+    AdmissionCheck,
     ClusterQueue,
     JobSet,
     LocalQueue,
     Object,
     Pod,
+    ResourceFlavor,
+    Topology,
     Workload,
     WorkloadPriorityClass,
 )
@@ -77,6 +80,9 @@ class Tables:
     submitters: Table[Submitter] = field(default_factory=lambda: table_of(Submitter, indexes={JOB: _job_uid}))
     local_queues: Table[LocalQueue] = field(default_factory=lambda: table_of(LocalQueue))
     cluster_queues: Table[ClusterQueue] = field(default_factory=lambda: table_of(ClusterQueue))
+    checks: Table[AdmissionCheck] = field(default_factory=lambda: table_of(AdmissionCheck))
+    flavors: Table[ResourceFlavor] = field(default_factory=lambda: table_of(ResourceFlavor))
+    topologies: Table[Topology] = field(default_factory=lambda: table_of(Topology))
     classes: Table[WorkloadPriorityClass] = field(default_factory=lambda: table_of(WorkloadPriorityClass))
 
     def keys(self) -> set[Key]:
