@@ -200,7 +200,9 @@ class Controllers:
         def cluster_changed(change: Change, obj: Json) -> None:
             self._abandon(change, obj)
             meta = obj["metadata"]
-            if seen.get(meta["uid"]) != meta["generation"]:  # KubeRay does not watch what it writes itself
+            if change is Change.DELETED:
+                seen.pop(meta["uid"], None)
+            elif seen.get(meta["uid"]) != meta["generation"]:  # KubeRay does not watch what it writes itself
                 seen[meta["uid"]] = meta["generation"]
                 self.engine.add(clusters, key_of(obj))
             self.engine.add(self._kueue_jobs[RAYCLUSTERS], key_of(obj))

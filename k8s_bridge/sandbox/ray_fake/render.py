@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.ray_fake.model import JobStatus, RayJob, RayNode
 
@@ -57,7 +59,7 @@ def supervisor(job: RayJob) -> Json:
     states = {JobStatus.PENDING: "PENDING_CREATION", JobStatus.RUNNING: "ALIVE"}
     placed = job.node if job.status is not JobStatus.PENDING else None
     return {
-        "actor_id": f"{abs(hash(job.submission_id)):032x}"[:32],
+        "actor_id": hashlib.sha256(job.submission_id.encode()).hexdigest()[:32],
         "class_name": "JobSupervisor",
         "state": states.get(job.status, "DEAD"),
         "job_id": job.driver or "",
