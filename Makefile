@@ -16,7 +16,7 @@ help: ## this list
 	@./scripts/bootstrap-uv
 
 .venv/.ready: pyproject.toml uv.lock | $(filter .tools/bin/uv,$(UV))
-	$(UV) sync --frozen --quiet --extra dev
+	$(UV) sync --frozen --quiet --extra dev --extra docs
 	@touch $@
 
 packages: # real Slurm daemons for demo and tests, where apt can be used
@@ -50,11 +50,12 @@ testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testb
 testbed-bench: .venv/.ready ## the scenarios of bench that a testbed can take, with its own budgets
 	$(TESTBED) run $(RUN)python -m bench --place testbed
 
-lint: .venv/.ready ## ruff, mypy --strict, import-linter
+lint: .venv/.ready ## ruff, mypy --strict, import-linter, and the documents as a site
 	$(RUN)ruff format --check .
 	$(RUN)ruff check .
 	$(RUN)mypy
 	$(RUN)lint-imports
+	NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build --quiet --strict --site-dir .site
 
 fmt: .venv/.ready ## format and apply safe fixes
 	$(RUN)ruff format .

@@ -5,22 +5,30 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
 from support.spec_fields import FIELDS, Does
 
+from k8s_bridge.cli.main import main as program
+from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.ray.decide import TABLE as RAY
 from k8s_bridge.ray.decide import Row as RayRow
 from k8s_bridge.runtime.families import Family, Kind
 from k8s_bridge.runtime.metrics import Metrics, Stage
 from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
+from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
+from k8s_bridge.slurm.doctor.checks.mixing import MIXING
+from k8s_bridge.slurm.doctor.checks.slurm import SLURM
+from k8s_bridge.slurm.doctor.verdict import Check
 from k8s_bridge.slurm.eligibility import RULES
 from k8s_bridge.slurm.layout import Exclusive, plan
 from k8s_bridge.slurm.row import Row
@@ -79,6 +87,46 @@ def edits() -> str:
     return _table(("what it does", "fields"), ((does.value, ", ".join(names)) for does, names in by.items()))
 
 
+def checks(table: Iterable[Check[Any]]) -> str:
+    """A table of the doctor's checks."""
+    rows = ((f"`{check.name}`", _said(check.look), check.why) for check in table)
+    return _table(("check", "all is well when", "else"), rows)
+
+
+def commands() -> str:
+    """The commands that people give."""
+    rows = ((f"`k8s-bridge {name}`", command.get_short_help_str(200)) for name, command in _commands())
+    return _table(("command", "what it does"), rows)
+
+
+def exits() -> str:
+    """The exit codes."""
+    return _table(("code", "meaning"), re.findall(r"^  (\d)  (.+)$", EXIT_HELP, re.MULTILINE))
+
+
+def settings() -> str:
+    """The options of the controller."""
+    options = (one for one in dict(_commands())["run"].params if isinstance(one, click.Option))
+    rows = ((f"`{one.opts[0]}`", f"`{one.envvar}`", one.help or "") for one in options)
+    return _table(("option", "environment", "what it sets"), rows)
+
+
+def budgets() -> str:
+    """The most that each value of a benchmark may be."""
+    found = tomllib.loads((DOCS.parent / "bench" / "budgets.toml").read_text(encoding="utf-8"))
+    rows = (
+        (place, scenario, f"`{name}`", f"{limit:g}")
+        for place, scenarios in found.items()
+        for scenario, limits in scenarios.items()
+        for name, limit in limits.items()
+    )
+    return _table(("where", "scenario", "value", "at most"), rows)
+
+
+def _commands() -> list[tuple[str, click.Command]]:
+    return [(name, one) for name, one in sorted(program.commands.items()) if not one.hidden]
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
@@ -90,6 +138,13 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "options": options,
     "metrics": metrics,
     "alerts": alerts,
+    "budgets": budgets,
+    "commands": commands,
+    "exits": exits,
+    "settings": settings,
+    "doctor_cluster": partial(checks, CLUSTER),
+    "doctor_mixing": partial(checks, MIXING),
+    "doctor_slurm": partial(checks, SLURM),
     "stages": stages,
 }
 

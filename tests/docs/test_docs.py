@@ -46,3 +46,10 @@ def test_every_make_target_in_the_documents_exists():
     for page in PAGES:
         named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", page.read_text(), re.MULTILINE))
         assert {a or b for a, b in named} <= targets, page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tests_that_a_page_rests_on_are_there(page):
+    for path, _, test in re.findall(r"`(tests/[\w/.]+\.py)(::(test_\w+))?`", page.read_text()):
+        assert (ROOT / path).exists(), f"{page.name} names {path}"
+        assert not test or f"def {test}(" in (ROOT / path).read_text(), f"{page.name} names {test}"

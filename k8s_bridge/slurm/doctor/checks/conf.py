@@ -43,6 +43,7 @@ def _of_conf(
             return
         yield from judge(sight.conf, sight)
 
+    look.__doc__ = judge.__doc__
     return look
 
 
