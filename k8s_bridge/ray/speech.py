@@ -31,7 +31,6 @@ _EVENTS: dict[State, EventType] = {
     State.DENIED: EventType.WARNING,
     State.EXHAUSTED: EventType.WARNING,
     State.SPENT: EventType.WARNING,
-    State.FAILED: EventType.WARNING,
     State.EVICTED: EventType.WARNING,
     State.LOST: EventType.WARNING,
     State.RELEASED: EventType.NORMAL,

@@ -136,6 +136,18 @@ class RaySandbox:
         """Names of the JobSets that there are."""
         return [obj["metadata"]["name"] for obj in self.storage.list(kinds.JOBSETS, namespace=NAMESPACE)]
 
+    def workers(self) -> list[str]:
+        """Names of the workers' pods."""
+        ours = f"{names.MANAGED_BY}={names.MANAGER}"
+        found = self.storage.list(kinds.PODS, namespace=NAMESPACE, label_selector=ours)
+        return [pod["metadata"]["name"] for pod in found]
+
+    def head(self) -> str:
+        """Name of the shared cluster's head pod."""
+        selector = "ray.io/node-type=head"
+        (pod,) = self.storage.list(kinds.PODS, namespace=NAMESPACE, label_selector=selector)
+        return str(pod["metadata"]["name"])
+
     def used(self) -> str:
         """CPUs in use, as Kueue counts them."""
         status = self.storage.get(kinds.CLUSTERQUEUES, "", "all").get("status") or {}

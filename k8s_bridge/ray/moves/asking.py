@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from k8s_bridge.core.effects import Event, EventType, ObjectRef
 from k8s_bridge.ray import names
 from k8s_bridge.ray.effects import CreateWorkers
 from k8s_bridge.ray.facts import Facts
@@ -79,8 +80,11 @@ def anew(facts: Facts, *, text: str) -> Verdict:
         return verdict("WorkerJobSetFailed", text)
     last = facts.retries >= facts.unit.policy.worker_retries
     count = names.EXHAUSTED if last else str(facts.retries + 1)
+    told = Event(
+        ref=ObjectRef.to(facts.job), type=EventType.WARNING, reason="WorkerJobSetFailed", message=text
+    )
     return verdict(
-        "WorkerJobSetFailed", text, note(facts, {names.WORKER_RETRIES: count}), *without_workers(facts)
+        "WorkerJobSetFailed", text, told, note(facts, {names.WORKER_RETRIES: count}), *without_workers(facts)
     )
 
 

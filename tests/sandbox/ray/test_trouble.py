@@ -96,3 +96,58 @@ async def test_a_finished_job_goes_when_its_time_is_up(tmp_path: Path):
 
         await world.until(lambda: world.status("job") == "SUCCEEDED", what="it succeeds")
         await world.until(lambda: world.job("job") is None, what="it goes")
+
+
+async def test_a_job_whose_worker_dies_under_its_driver_runs_again(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=2.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.storage.delete(kinds.PODS, NAMESPACE, world.workers()[0], grace_seconds=0)
+
+        await world.until(
+            lambda: world.notes("job").get("requeues") == "1", what="it is requeued", seconds=60
+        )
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=60)
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+
+
+async def test_jobs_outlive_the_head_of_their_cluster(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=2.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.storage.delete(kinds.PODS, NAMESPACE, world.head(), grace_seconds=0)
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=90)
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+
+
+async def test_a_job_waits_for_a_cluster_that_is_made_anew(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        cluster = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        world.storage.delete(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        world.submit("job")
+        await world.until(lambda: world.notes("job").get("state") == "WaitingCluster", what="it waits")
+
+        meta = {key: cluster["metadata"][key] for key in ("name", "namespace", "labels")}
+        world.create(kinds.RAYCLUSTERS, {"metadata": meta, "spec": cluster["spec"] | {"suspend": False}})
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs", seconds=60)
+
+
+async def test_workers_that_never_join_are_given_up(tmp_path: Path):
+    nowhere = {"name": CLUSTER, "podTemplate": {"spec": {"nodeSelector": {"no": "such-node"}}}}
+    async with sandbox(tmp_path, workerRetries=1, managedClusters=[nowhere]) as world, world.bridge():
+        patch = {"spec": {"provisionTimeout": "1s"}}
+        world.storage.patch(kinds.WORKLOADMIXINGS, NAMESPACE, "main", patch)
+        world.submit("job")
+
+        await world.until(
+            lambda: world.notes("job").get("state") == "WorkerRetriesExhausted",
+            what="it is given up",
+            seconds=60,
+        )
+        told = {"WorkerJobSetFailed", "WorkerRetriesExhausted"}
+        await world.until(lambda: told <= world.events(), what="both are told")
+        await world.until(lambda: not world.jobsets(), what="its quota is given back")
