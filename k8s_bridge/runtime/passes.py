@@ -89,10 +89,11 @@ class Passes(Generic[K, E]):
         )
 
     def _tell_verdict(self, key: K, decision: Decision[E]) -> None:
-        verdict = (decision.state, decision.reason)
-        if self._verdicts.get(key) == verdict:
+        before, verdict = self._verdicts.pop(key, None), (decision.state, decision.reason)
+        if not decision.gone:
+            self._verdicts[key] = verdict
+        if before == verdict or (before is None and decision.gone):
             return
-        self._verdicts[key] = verdict
         self._emit(
             Outcome(
                 controller=self._controller.name,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard, get_args
 
+import msgspec
+
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.errors import Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
@@ -184,7 +186,7 @@ class SlurmController:
         unit, decision = self._judged(key, now)
         self._decided[key] = now
         self._remember(unit, decision, now)
-        return decision
+        return decision if key in self.said else msgspec.structs.replace(decision, gone=True)
 
     def current(self, key: Key, effect: Effect) -> bool:
         """Decide again on what is known now: the effect must still be wanted."""

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import msgspec
+
 from k8s_bridge.core.errors import Conflict, Retry, Terminal
 from k8s_bridge.runtime.controller import Result
 
@@ -240,6 +242,25 @@ def test_a_verdict_is_told_when_it_changes_only(virtual, fake, rig, decided):
     world = virtual(main)
     assert len(world.controller.decided) == 12
     assert [outcome.state for outcome in world.outcomes if outcome.key == "7"] == ["QUEUED", "ADMITTED"]
+
+
+def test_a_unit_that_is_gone_is_forgotten_and_told_of_only_if_it_was_before(virtual, fake, rig, decided):
+    async def main():
+        gone = msgspec.structs.replace(decided(state="DONE"), gone=True)
+        world = rig(fake(plan={"a": decided(state="HELD"), "b": gone}))
+        world.start()
+        await asyncio.sleep(1)
+        world.controller.plan["a"] = gone
+        for key in ("a", "a", "b"):
+            world.queue.add(key)
+            await asyncio.sleep(1)
+        world.controller.plan["a"] = decided(state="HELD")
+        world.queue.add("a")
+        await asyncio.sleep(1)
+        await world.stop()
+        return [(o.key, o.state) for o in world.outcomes if o.result is Result.VERDICT]
+
+    assert virtual(main) == [("a", "HELD"), ("a", "DONE"), ("a", "HELD")]
 
 
 def test_not_yet_waits_for_a_change(virtual, fake, rig):
