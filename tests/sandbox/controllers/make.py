@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from support.virtual import run_virtually
 from sandbox.replay.world import World
+from support.virtual import run_virtually
 
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.controllers import conditions
