@@ -16,9 +16,9 @@ from k8s_bridge.slurm.eligibility import NOTHING
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
-from k8s_bridge.slurm.policy import NO_TROUBLE, Policies, Route, Trouble
-from k8s_bridge.slurm.preflight import class_trouble, queue_trouble, topology_trouble
+from k8s_bridge.slurm.policy import Policies, Route
 from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
+from k8s_bridge.slurm.troubles import Troubles
 from k8s_bridge.slurm.turns import Turns
 from k8s_bridge.slurm.unit import (
     Array,
@@ -63,12 +63,14 @@ class Observer:
         self._denied: dict[int, Denial] = {}
         self.seen: dict[Key, Seen] = {}
         self.neighbours = Neighbours(tables)
+        self.troubles = Troubles(tables, policies)
         self.turns = Turns()
         self.deletion = Deletion.ALLOWED
 
     def configure(self, policies: Policies, planner: Planner) -> None:
         """Go on with another spec."""
         self._policies, self._planner = policies, planner
+        self.troubles = Troubles(self._tables, policies)
         self._plans.clear()
 
     def unit(self, key: Key) -> Unit:
@@ -202,49 +204,9 @@ class Observer:
         self._denied.pop(job_id, None)
         self.neighbours.asked(job_id)
 
-    def trouble(self, route: Route) -> Trouble:
-        """What is wrong with the route's queue, class or topology."""
-        looks = (self.queue_trouble, self.class_trouble, self.topology_trouble)
-        return next((found for look in looks if (found := look(route))[0]), NO_TROUBLE)
-
-    def queue_trouble(self, route: Route) -> Trouble:
-        """What is wrong with the route's LocalQueue or its ClusterQueue."""
-        tables, namespace = self._tables, self._policies.mixing.metadata.namespace
-        local = tables.local_queues.get(f"{namespace}/{route.queue}")
-        cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
-        named = cluster.spec.admission_checks_strategy.admission_checks if cluster else ()
-        return queue_trouble(
-            route.queue,
-            namespace=namespace,
-            local_queue=local,
-            cluster_queue=cluster,
-            checks=[check for one in named if (check := tables.checks.get(one.name))],
-        )
-
-    def class_trouble(self, route: Route) -> Trouble:
-        """What is wrong with the route's WorkloadPriorityClass."""
-        return class_trouble(route.priority_class, self._tables.classes.get(route.priority_class))
-
-    def topology_trouble(self, route: Route) -> Trouble:
-        """What is wrong with the topology levels that the route's jobs are placed by."""
-        tables, namespace = self._tables, self._policies.mixing.metadata.namespace
-        levels = self._policies.topology_levels(route)
-        local = tables.local_queues.get(f"{namespace}/{route.queue}") if levels else None
-        cluster = tables.cluster_queues.get(local.spec.cluster_queue) if local else None
-        if cluster is None:
-            return NO_TROUBLE
-        names = [flavor.name for group in cluster.spec.resource_groups for flavor in group.flavors]
-        flavors = [flavor for name in names if (flavor := tables.flavors.get(name))]
-        there = [found for flavor in flavors if (found := tables.topologies.get(flavor.spec.topology_name))]
-        troubles = (
-            topology_trouble(level, queue=cluster.metadata.name, flavors=names, topologies=there)
-            for level in levels
-        )
-        return next((trouble for trouble in troubles if trouble[0]), NO_TROUBLE)
-
     def _partition(self, route: Route) -> Partition:
         return self._policies.partition(
-            route, class_priority=self._class_priority(route), trouble=self.trouble(route)
+            route, class_priority=self._class_priority(route), trouble=self.troubles.of(route)
         )
 
     def _class_priority(self, route: Route) -> int:

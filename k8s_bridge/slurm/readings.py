@@ -124,7 +124,7 @@ def _queues(tables: Tables, policies: Policies, observer: Observer) -> Iterator[
         for queue in policies.routes()[mapping.partition_name][0]
     }
     for name, route in sorted(routes.items()):
-        yield _queue(name, namespace, tables, trouble=observer.queue_trouble(route)[1])
+        yield _queue(name, namespace, tables, trouble=observer.troubles.of_queue(route)[1])
 
 
 def _queue(name: str, namespace: str, tables: Tables, *, trouble: str) -> Queue:

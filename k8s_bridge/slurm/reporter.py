@@ -87,9 +87,9 @@ class Reporter:
         routes = tuple(self._routes())
         found = findings(
             self._health(),
-            queues=map(self._observer.queue_trouble, routes),
-            classes=map(self._observer.class_trouble, routes),
-            topologies=map(self._observer.topology_trouble, routes),
+            queues=map(self._observer.troubles.of_queue, routes),
+            classes=map(self._observer.troubles.of_class, routes),
+            topologies=map(self._observer.troubles.of_topology, routes),
             template=self._template,
             conflict=self._policies.conflict(),
             guarded=self._controller.guarded,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from api.v1alpha1.partition import PartitionMapping
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import AdmissionCheck, ClusterQueue
-from k8s_bridge.slurm import preflight
+from k8s_bridge.core import preflight
 from k8s_bridge.slurm.doctor.sight import Hidden, MixingSight, Seen
 from k8s_bridge.slurm.doctor.verdict import Check, Finding, fine, unseen, wrong
 from k8s_bridge.slurm.doctor.views import Namespace, QueueDetails, selects

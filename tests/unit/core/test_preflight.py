@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from api.views import AdmissionCheck, ClusterQueue, LocalQueue, Topology
+from k8s_bridge.core.preflight import queue_trouble, topology_trouble
 from k8s_bridge.slurm.policy import NO_TROUBLE
-from k8s_bridge.slurm.preflight import queue_trouble, topology_trouble
 
 LOCAL = {"metadata": {"name": "team"}, "spec": {"clusterQueue": "pool"}}
 NAMELESS = {"metadata": {"name": "x"}}
