@@ -1,0 +1,37 @@
+"""Nodes of Kubernetes."""
+
+from __future__ import annotations
+
+from api.views.base import Condition, Object, View
+
+
+class Taint(View, frozen=True):
+    """Node.spec.taints[]."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(View, frozen=True):
+    """Node.spec."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(View, frozen=True):
+    """Node.status."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(Object, frozen=True):
+    """v1 Node."""
+
+    GVR = ("", "v1", "nodes")
+    KIND = "Node"
+    NAMESPACED = False
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
