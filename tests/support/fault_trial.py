@@ -13,7 +13,7 @@ from k8s_bridge.sandbox.world import JobRequest, Unmet, World, check
 from k8s_bridge.sandbox.world.config import URGENT
 from support.simulation import Simulation, simulation
 
-LASTS = 40.0
+LASTS = 60.0
 """Seconds that a fault lasts: far longer than a job needs, whatever chance makes of the fault."""
 WITHIN = 1500.0
 JOB = JobRequest(name="victim", nodes="2", ntasks=4, seconds=2.0)
@@ -23,6 +23,7 @@ HOG = JobRequest(name="hog", partition=URGENT, ntasks=8, seconds=3.0)
 class Stage(StrEnum):
     """Where the job is when the fault begins."""
 
+    SUBMITTED = "is submitted"
     WAITING = "waits for quota"
     STARTING = "its pods start"
     RUNNING = "runs"
@@ -30,14 +31,18 @@ class Stage(StrEnum):
 
 
 class Outcome(Enum):
-    """What becomes of it. In all of them nothing is lost and nothing is left."""
+    """What becomes of it, in a word and in a sentence. In all of them nothing is lost and nothing is left."""
 
-    UNDISTURBED = "It runs once and everything goes back, as without the fault."
-    NODES_LATER = "It runs once, as without the fault; its nodes and quota go back when the fault is over."
-    LATER = "It goes on when the fault is over, and runs once."
-    AGAIN = "It loses its nodes, is requeued, and runs on new ones while the fault lasts."
-    AGAIN_LATER = "It loses its nodes, is requeued, and runs on new ones when the fault is over."
-    NOTHING = "There is nothing that the fault could strike."
+    UNDISTURBED = "undisturbed", "It runs once and everything goes back while the fault lasts."
+    NODES_LATER = "nodes later", "It runs once; its nodes and quota go back when the fault is over."
+    LATER = "later", "It goes on when the fault is over, and runs once."
+    AGAIN = "again", "It loses its nodes, is requeued, and runs on new ones while the fault lasts."
+    AGAIN_LATER = "again, later", "The same; it runs when the fault is over."
+    NOTHING = "-", "There is nothing that the fault could strike."
+
+    def __init__(self, word: str, text: str) -> None:
+        self.word = word
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +55,12 @@ class _Seen:
 async def outcome(fault: Fault, stage: Stage) -> Outcome:
     """AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold."""
     async with simulation() as sim:
-        job_id = await _AT[stage](sim)
+        reach = _AT.get(stage)
+        job_id = await reach(sim) if reach else None
         if not await sim.faults.begin(fault, victim=job_id):
             return Outcome.NOTHING
+        if job_id is None:
+            job_id = await sim.world.sbatch(JOB)
         seen = await _while_it_lasts(sim.world, job_id)
         await sim.faults.end_all()
         await sim.world.until_quiet(seconds=WITHIN)

@@ -6,11 +6,11 @@ from k8s_bridge.sandbox.world import BridgeProcess, World
 
 
 class Processes:
-    """`start` begins; the world ends what is left."""
+    """`first` is one that runs already; without it `start` begins. The world ends what is left."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, first: BridgeProcess | None = None) -> None:
         self._world = world
-        self._first: BridgeProcess | None = None
+        self._first = first
         self._second: BridgeProcess | None = None
 
     async def start(self) -> None:

@@ -120,8 +120,8 @@ REST = (
     Fault(
         name="rest-errors",
         side=Side.REST,
-        text="Every other request is answered 503.",
-        slurm=(FaultRule(fault=Rest.STATUS, status=503, probability=0.5),),
+        text="Three of ten requests are answered 503.",
+        slurm=(FaultRule(fault=Rest.STATUS, status=503, probability=0.3),),
     ),
     Fault(
         name="rest-down",
@@ -168,7 +168,7 @@ REST = (
     Fault(
         name="rest-not-json",
         side=Side.REST,
-        text="Every other answer is a proxy's HTML page with status 200.",
-        slurm=(FaultRule(fault=Rest.NOT_JSON, probability=0.5),),
+        text="Three of ten answers are a proxy's HTML page with status 200.",
+        slurm=(FaultRule(fault=Rest.NOT_JSON, probability=0.3),),
     ),
 )
