@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -114,9 +115,11 @@ async def test_an_update_is_compared_with_what_was(api: Api) -> None:
         "message": "x is frozen",
     }
     await api.create("configmaps", "a", data={"x": "1"})
+    values = map(str, itertools.count(2))
     async with policy(api, "Validating", {"validations": [rule]}):
         refused = await eventually(
-            lambda: api.patch("configmaps", "a", {"data": {"x": "2"}}), lambda answer: answer.code != 200
+            lambda: api.patch("configmaps", "a", {"data": {"x": next(values)}}),
+            lambda answer: answer.code != 200,
         )
         other = await api.patch("configmaps", "a", {"data": {"y": "2"}})
 
