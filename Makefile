@@ -71,3 +71,4 @@ docs: .venv/.ready ## CRD, JSON schema, alerts, dashboards and reference tables 
 	$(RUN)python -m api.generate
 	$(RUN)python charts/generate.py
 	PYTHONPATH=tests $(RUN)python docs/generate.py
+	$(RUN)python docs/terminal.py

@@ -30,7 +30,11 @@ def job_of(job_id: int, mixing: WorkloadMixing, *, token_file: Path | None) -> t
             code=Exit.UNKNOWN_UNIT,
         )
     except BridgeError as error:
-        fail(str(error), code=Exit.FAILED)
+        fail(
+            f"{mixing.spec.slurm_rest_url}: {error}.\n"
+            "`k8s-bridge doctor` with the same --config and --token-file looks at what is wrong on the way.",
+            code=Exit.FAILED,
+        )
 
 
 async def _ask(job_id: int, mixing: WorkloadMixing, token_file: Path | None) -> tuple[Job, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 
-def generator():
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
-    module = importlib.util.module_from_spec(spec)
+def generator(name="generate"):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -27,6 +28,13 @@ def test_the_tables_are_what_code_and_tests_say():
     ), "stale: run `make docs`"
     assert "| Evicted |" in (docs.DOCS / "architecture.md").read_text()
     assert "| `hold JOB` | its owner | runs |" in (docs.DOCS / "scontrol.md").read_text()
+
+
+def test_pictures_of_the_terminal_are_what_the_commands_show():
+    pictures = generator("terminal").pictures()
+    stale = [path.name for path, text in pictures.items() if path.read_text() != text]
+    assert stale == [], "run `make docs`"
+    assert all("url(" not in text.replace("url(#", "") for text in pictures.values()), "nothing is fetched"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

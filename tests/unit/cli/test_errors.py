@@ -19,7 +19,7 @@ UNREACHABLE = {
 }
 """Commands that ask the API server; the others are in OFFLINE."""
 OFFLINE = {"completion", "crd", "demo", "render", "run"}
-"""`run` waits for the server and says so in its log; `render` asks Slurm only; the others ask nobody."""
+"""`run` waits for the server and says so in its log; `render` asks Slurm (test_render); others nobody."""
 
 
 def write_kubeconfig(path, *, server: str, token: str = "") -> None:

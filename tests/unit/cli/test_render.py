@@ -241,3 +241,18 @@ def test_a_token_in_the_cluster_is_not_asked_for(desk):
     assert result.exit_code == Exit.FAILED
     assert "Secret jobs/token" in result.stderr
     assert "--token-file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "says"),
+    [("http://127.0.0.1:1", "x.y.z", "http://127.0.0.1:1"), (None, "e30.e30.e30", "1007")],
+    ids=["out of reach", "a token that is not taken"],
+)
+def test_a_slurm_that_cannot_be_asked_is_named_with_a_next_step(desk, slurm, url, token, says):
+    at(desk, url or slurm.url, token=token)
+    result = desk.render(target="1")
+    assert result.exit_code == Exit.FAILED, result.output
+    assert says in result.stderr
+    assert (url or slurm.url) in result.stderr
+    assert "k8s-bridge doctor" in result.stderr
+    assert token not in result.stderr
