@@ -100,6 +100,7 @@ class SlurmController:
         self._decided: dict[Key, float] = {}
         self._wrote: dict[Key, float] = {}
         self._postponed: set[Key] = set()
+        self._unjudged: dict[int, float] = {}
         self._again: Callable[[Key], None] = lambda _: None
         self._on_wrote: Callable[..., None] = lambda *_: None
         self._on_moving: Callable[[], None] = lambda: None
@@ -155,13 +156,16 @@ class SlurmController:
             return Pace.MOVING
         return Pace.RUNNING if states[State.RUNNING] or states[State.TRESPASS] else Pace.IDLE
 
-    def polled(self, *, started: float) -> None:
+    def polled(self, *, started: float, lost: int = 0) -> None:
         """A poll that began at `started` (monotonic) has ended well.
 
-        Only units that were looked at in vain are looked at again: a write that failed has its back-off, and
-        must not come back with every poll.
+        `lost` jobs that were not over are missing from its list and were not asked about yet. Only units that
+        were looked at in vain are looked at again: a write that failed must not come back with every poll.
         """
-        self._judge()
+        self._judge(lost=lost)
+        for job_id in [j for j, at in self._unjudged.items() if at < started]:
+            del self._unjudged[job_id]
+            self._again_whole(job_id)
         for key in [k for k, at in self._wrote.items() if at < started]:
             del self._wrote[key]
             if key in self._postponed:
@@ -169,9 +173,15 @@ class SlurmController:
                 self._again(key)
 
     def missing(self, job_id: int, last: Job | None = None) -> None:
-        """Slurm said "invalid job id"; `last` is the job's record before that, if there was one."""
+        """Slurm said "invalid job id"; `last` is the job's record before that, if there was one.
+
+        One that was not over is decided on after a whole look: how many are gone with it must be known.
+        """
         self._observer.gone(job_id, last=last)
-        self._again_whole(job_id)
+        if self._observer.vanished(job_id):
+            self._unjudged[job_id] = self._monotonic()
+        else:
+            self._again_whole(job_id)
 
     def _again_whole(self, job_id: int) -> None:
         self._again(job_id)
@@ -179,9 +189,11 @@ class SlurmController:
             self._again(slot)
 
     def decide(self, key: Key, now: float) -> Decision[Effect] | None:
-        """The verdict on one unit; None until Slurm was read again after our last write."""
+        """The verdict on one unit; None until a poll has ended that its last write or its loss concerns."""
         if key in self._wrote:
             self._postponed.add(key)
+            return None
+        if job_of(key) in self._unjudged:
             return None
         unit, decision = self._judged(key, now)
         self._decided[key] = now
@@ -264,9 +276,9 @@ class SlurmController:
         said = self.said.get(job_id)
         return said is not None and (said.state is State.TURN or bool(self._tables.slots_of(job_id)))
 
-    def _judge(self) -> None:
+    def _judge(self, *, lost: int) -> None:
         owned = self._tables.jobs_with_jobsets()
-        gone = sum(1 for job_id in owned if self._observer.vanished(job_id))
+        gone = lost + sum(1 for job_id in owned if self._observer.vanished(job_id))
         verdict = self._guard.judge(gone=gone, owned=len(owned), now=self._clock())
         if verdict is not self._observer.deletion:
             self._observer.deletion = verdict

@@ -246,7 +246,7 @@ class Parts:
             self._health.bad(cycle.error)
             return
         self._health.good()
-        self._controller.polled(started=cycle.started)
+        self._controller.polled(started=cycle.started, lost=self._poller.lost)
         self._resolver.resolve(self._controller.unknown())
         self._lookout.glance(interval=self._policies.mixing.spec.poll_interval.total_seconds())
         self._loop.wake()

@@ -42,6 +42,8 @@ class JobMirror:
         doubt: Doubt,
     ) -> None:
         self.malformed = 0
+        self.lost = 0
+        """Jobs that were not over, are missing from the last list, and were not asked about yet."""
         self._client = client
         self._table = table
         self._interest = interest
@@ -208,8 +210,10 @@ class JobMirror:
         for job_id in purged:
             self._forget(job_id)
         gone = [row for row in missing if row.job_id not in purged]
-        if self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone)):
-            await self._read([row.job_id for row in gone[:VERIFY]])
+        believed = self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone))
+        asked = gone[:VERIFY] if believed else []
+        self.lost = len(gone) - len(asked)
+        await self._read([row.job_id for row in asked])
 
 
 def _is_over(row: Job, wanted: Container[int]) -> bool:

@@ -90,6 +90,11 @@ class Poller:
         """Jobs and nodes of the last answers that could not be read."""
         return self._jobs.malformed + self._nodes.malformed
 
+    @property
+    def lost(self) -> int:
+        """Jobs that were not over, are missing from Slurm's last list, and were not asked about yet."""
+        return self._jobs.lost
+
     def nudge(self) -> None:
         """Something changed in Slurm: look now. Nudges that come before the look are one."""
         self._nudged = True

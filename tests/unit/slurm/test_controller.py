@@ -105,6 +105,13 @@ class Bridge:
         )
         self.tables.workloads.upsert(workload)
 
+    def gone(self, *job_ids: int, lost: int = 0) -> None:
+        """Slurm says that there are no such jobs, and a whole look at it follows."""
+        for job_id in job_ids:
+            self.controller.missing(job_id)
+        self.time += 1
+        self.controller.polled(started=self.time, lost=lost)
+
     def state(self, job_id: int = 1) -> str | None:
         decision = self.controller.decide(job_id, self.time)
         return decision and decision.state
@@ -207,13 +214,35 @@ def test_many_jobs_gone_at_once_are_not_believed():
     bridge = Bridge()
     for job_id in (1, 2, 3):
         bridge.jobset(job_id, uid=f"u{job_id}")
-        bridge.controller.missing(job_id)
-    bridge.controller.polled(started=bridge.time)
+    bridge.gone(1, 2, 3)
     assert [bridge.state(j) for j in (1, 2, 3)] == [State.GUARDED] * 3
     assert bridge.controller.guarded
     bridge.job(1)
     bridge.controller.polled(started=bridge.time)
     assert bridge.state(2) == State.DRAINING
+
+
+def test_a_loss_is_decided_on_when_a_later_look_has_shown_how_many_are_gone_with_it():
+    bridge = Bridge()
+    for job_id in range(8):
+        bridge.jobset(job_id, uid=f"u{job_id}")
+    bridge.controller.missing(1)
+    assert bridge.state(1) is None
+    bridge.controller.polled(started=bridge.time - 1)
+    assert bridge.state(1) is None, "that look began before the loss"
+    bridge.gone()
+    assert bridge.again[-1] == 1
+    assert bridge.state(1) == State.DRAINING
+
+
+def test_jobs_that_the_list_lacks_count_before_slurm_was_asked_about_each():
+    bridge = Bridge()
+    for job_id in range(8):
+        bridge.jobset(job_id, uid=f"u{job_id}")
+    bridge.gone(1, lost=7)
+    assert bridge.state(1) == State.GUARDED
+    bridge.gone(lost=0)
+    assert bridge.state(1) == State.DRAINING
 
 
 def test_a_job_that_slurm_was_not_asked_about_is_not_gone():
@@ -227,7 +256,7 @@ def test_a_ghost_node_makes_a_unit_of_its_own():
     bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9", MINE), states=frozenset({"IDLE"})))
     assert 9 in set(bridge.controller.keys())
     assert bridge.state(9) == State.UNKNOWN
-    bridge.controller.missing(9)
+    bridge.gone(9)
     decision = bridge.controller.decide(9, bridge.time)
     assert decision.effects == (NodesDelete(nodes=("x",)),)
 
@@ -237,7 +266,7 @@ def test_a_node_of_another_mixing_is_no_ghost():
     theirs = naming.mixing_feature("ns", "other")
     bridge.tables.nodes.upsert(Node(name="x", features=("nodes-for-9", theirs), states=frozenset({"IDLE"})))
     assert 9 not in set(bridge.controller.keys())
-    bridge.controller.missing(9)
+    bridge.gone(9)
     decision = bridge.controller.decide(9, bridge.time)
     assert decision.effects == ()
 
@@ -324,7 +353,7 @@ def test_a_job_that_was_over_is_given_back_while_others_are_guarded():
     bridge.controller.missing(1, Job(job_id=1, states=frozenset({"COMPLETED"})))
     for job_id in (2, 3, 4):
         bridge.controller.missing(job_id, Job(job_id=job_id, states=frozenset({"RUNNING"})))
-    bridge.controller.polled(started=bridge.time)
+    bridge.gone()
     assert bridge.state(2) == State.GUARDED
     assert bridge.state(1) == State.DRAINING
 
