@@ -175,7 +175,7 @@ def _metric(family: Family) -> tuple[str, ...]:
 
 
 def _alert(alert: Alert) -> tuple[str, ...]:
-    words = {"value": "N", "workloadmixing": "`NAMESPACE/NAME`", "type": "`TYPE`"}
+    words = {"value": "N", "workloadmixing": "`NAMESPACE/NAME`", "type": "`TYPE`", "direction": "in, out"}
     said = re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", lambda match: words[match[1]], alert.summary)
     return f"[{alert.name}](#{alert.anchor})", alert.severity.value, said
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from monitoring.promql import BRIDGE, by_bridge, leading, metric
+from monitoring.promql import BRIDGE, RAY, by_bridge, leading, metric
 
 RUNBOOKS = "docs/runbooks.md"
 """Where runbooks are; the chart puts another place there if it is told one."""
@@ -143,6 +143,16 @@ ALERTS = (
         severity=Severity.WARNING,
         summary=f"Jobs of {_WHO} lose their nodes as fast as they get them.",
         detail="{{ $value | humanize }} requeues in 30 minutes, more than half as many as there were starts.",
+    ),
+    Alert(
+        name="RayBridgeLeak",
+        expression=by_bridge("sum", f"increase({metric('leaks_total', prefix=RAY)}[10m])", "direction")
+        + " > 0",
+        lasting="1m",
+        severity=Severity.WARNING,
+        summary=f"Ray work of {_WHO} runs off its job's workers ({{{{ $labels.direction }}}}).",
+        detail="in: somebody else's work runs on the workers that a job was admitted with. out: a job's own "
+        "work runs elsewhere, on capacity that Kueue did not give it.",
     ),
 )
 

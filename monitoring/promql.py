@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-PREFIX = "k8s_bridge_"
+PREFIX, RAY = "k8s_bridge_", "ray_bridge_"
+"""What metrics of the Slurm bridge and of the Ray bridge begin with; the rest of their names is the same."""
 BRIDGE = "job, namespace, workloadmixing"
 """What tells bridges apart, whichever instance leads. Prometheus adds job, its operator adds namespace."""
 
 
-def metric(name: str, **labels: str) -> str:
+def metric(name: str, *, prefix: str = PREFIX, **labels: str) -> str:
     """One metric of ours; a label's value may begin with `~` (matches), `!~` (does not) or `!` (differs)."""
     matchers = ", ".join(_matcher(label, value) for label, value in labels.items())
-    return f"{PREFIX}{name}{{{matchers}}}" if matchers else f"{PREFIX}{name}"
+    return f"{prefix}{name}{{{matchers}}}" if matchers else f"{prefix}{name}"
 
 
 def leading(expression: str) -> str:

@@ -6,6 +6,7 @@ from monitoring.dashboards.health import HEALTH, SLURM_API
 from monitoring.dashboards.jobs import GUARDS, KUEUE, LIFE
 from monitoring.dashboards.machine import KUBERNETES, process
 from monitoring.dashboards.model import Dashboard, Variable
+from monitoring.dashboards.ray import RAY
 from monitoring.promql import metric
 
 OPERATOR = Dashboard(
@@ -15,5 +16,5 @@ OPERATOR = Dashboard(
     variables=(
         Variable(name="mixing", title="WorkloadMixing", metric=metric("synced"), label="workloadmixing"),
     ),
-    rows=(HEALTH, SLURM_API, LIFE, GUARDS, KUEUE, KUBERNETES, process(metric("leader"))),
+    rows=(HEALTH, SLURM_API, LIFE, GUARDS, KUEUE, RAY, KUBERNETES, process(metric("leader"))),
 )

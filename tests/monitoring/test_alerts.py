@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from support.alert_cases import CASES, SEVERITY
+from support.families import of_both_bridges
 from support.promtool import check_rules, firing
 
-from k8s_bridge.runtime.metrics import Metrics
 from monitoring.alerts import ALERTS, RUNBOOKS, Severity, rules
 
 
@@ -48,9 +48,9 @@ def test_every_alert_has_its_section_in_the_runbooks_and_no_section_is_left_over
 
 
 def test_alerts_rest_on_metrics_and_labels_that_exist():
-    families = {series: family for family in Metrics(lambda: True).families for series in family.series}
+    families = of_both_bridges()
     for alert in ALERTS:
-        used = re.findall(r"(k8s_bridge_\w+)(?:\{([^}]*)\})?", alert.expression)
+        used = re.findall(r"((?:k8s|ray)_bridge_\w+)(?:\{([^}]*)\})?", alert.expression)
         assert used
         for series, matchers in used:
             assert series in families, f"{alert.name} asks for {series}"

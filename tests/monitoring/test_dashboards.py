@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from support.families import of_both_bridges
 from support.promtool import check_rules
 
-from k8s_bridge.runtime.metrics import Metrics
 from monitoring.dashboards import DASHBOARDS, document
 from monitoring.dashboards.model import Variable
 
 ROOT = Path(__file__).parents[2]
-FAMILIES = {series: family for family in Metrics(lambda: True).families for series in family.series}
+FAMILIES = of_both_bridges()
 OF_THE_PROCESS = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
 OF_THE_TARGET = {"job", "instance", "namespace"}
 PANELS = [
@@ -29,7 +29,7 @@ def plain(expression: str) -> str:
 
 
 def series(expression: str) -> set[str]:
-    return set(re.findall(r"\b(?:k8s_bridge|process)_\w+", expression))
+    return set(re.findall(r"\b(?:k8s_bridge|ray_bridge|process)_\w+", expression))
 
 
 def labels(name: str) -> set[str]:
@@ -43,7 +43,7 @@ def test_metrics_and_labels_of_a_panel_exist(panel, dashboard):
         named = series(query.expression)
         assert named
         assert named <= FAMILIES.keys() | OF_THE_PROCESS
-        for name, matchers in re.findall(r"(k8s_bridge_\w+)\{([^}]*)\}", query.expression):
+        for name, matchers in re.findall(r"((?:k8s|ray)_bridge_\w+)\{([^}]*)\}", query.expression):
             assert set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', matchers)) <= labels(name), name
         known = set.union(*map(labels, named))
         kept = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.prometheus import Prometheus, prometheus
+from support.ray_sandbox import sandbox
 
 from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import URGENT
@@ -46,10 +47,16 @@ async def life(world: World) -> None:
 
 
 async def test_every_panel_has_data(tmp_path: Path):
-    async with World.start(WorldConfig(directory=tmp_path / "world")) as world:
+    async with (
+        World.start(WorldConfig(directory=tmp_path / "world")) as world,
+        sandbox(tmp_path / "ray") as ray,
+        ray.bridge() as ray_bridge,
+    ):
         bridge = await world.bridge()
         async with prometheus(tmp_path / "prometheus") as server:
             server.scrape("k8s-bridge", bridge.address.removeprefix("http://"))
+            server.scrape("ray-bridge", f"127.0.0.1:{ray_bridge.address.port}")
+            ray.submit("inner", seconds=60.0)
             await life(world)
             empty = set(EXPRESSIONS)
             for _ in range(LOOKS):

@@ -30,6 +30,11 @@ def of(instance: str, name: str, values: str, labels: str = "") -> dict[str, str
     return {f"k8s_bridge_{name}{{{', '.join(filter(None, (instance, MAIN, labels)))}}}": values}
 
 
+def ray(name: str, values: str, labels: str) -> dict[str, str]:
+    """One series of the Ray bridge."""
+    return {f"ray_bridge_{name}{{{A}, {MAIN}, {labels}}}": values}
+
+
 def slurm(instance: str, tick: str, synced: str) -> dict[str, str]:
     return of(instance, "last_successful_tick_timestamp_seconds", tick) | of(instance, "synced", synced)
 
@@ -184,4 +189,9 @@ CASES = (
          series=of(A, "requeues_total", "0x60 3x60", 'queue="q", cause="Evicted"')
          | of(A, "verdicts_total", "3x120", 'state="Running"')),
     Case("K8sBridgeRequeueStorm", "no job was ever requeued", at=60, series=HEALTHY),
+    Case("RayBridgeLeak", "an intruder is found at every look", at=10, fires=BRIDGE | {"direction": "in"},
+         series=ray("leaks_total", f"{missing(4)} {growing(3, minutes=LONG, start=1)}", 'direction="in"')),
+    Case("RayBridgeLeak", "it was stopped a quarter of an hour ago", at=30,
+         series=ray("leaks_total", f"{growing(3, minutes=10)} {steady(30, minutes=LONG)}", 'direction="in"')),
+    Case("RayBridgeLeak", "there is no Ray bridge", at=60, series=HEALTHY),
 )  # fmt: skip

@@ -13,6 +13,8 @@ from k8s_bridge.sandbox.world import JobRequest, World
 from k8s_bridge.sandbox.world.config import NAMESPACE, NORMAL
 from k8s_bridge.sandbox.world.fake_side import FakeSide
 from support.adversary import Writes
+from support.ray_sandbox import CLUSTER, RaySandbox
+from support.ray_sandbox import NAMESPACE as SCIENCE
 
 LONG = 120.0
 PRODUCT_LEASE = "k8s-bridge-leader"
@@ -101,6 +103,17 @@ async def pods_die_again_and_again(world: World) -> None:
                 what=f"job {job_id} was requeued {times} times",
                 seconds=60,
             )
+
+
+async def work_on_the_workers_of_another(world: RaySandbox) -> None:
+    """As somebody would leave it there who has a notebook on the head."""
+    world.submit("confined", seconds=LONG)
+    await world.until(lambda: world.status("confined") == "RUNNING", what="it runs", seconds=60)
+    head = world.controllers.ray.at(SCIENCE, CLUSTER)
+    assert head is not None
+    (worker,) = [node for node in head.nodes.values() if not node.head]
+    task = {"task_id": "1", "name": "intruder", "state": "RUNNING", "job_id": "99", "node_id": worker.node_id}
+    head.tasks.append(task)
 
 
 def somebody_else_holds_the_lease(world: World) -> None:

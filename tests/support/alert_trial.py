@@ -20,15 +20,22 @@ from typing import Any
 
 import pytest
 
+from k8s_bridge.ray import auditor
 from k8s_bridge.runtime import loop
 from k8s_bridge.sandbox.world import World, WorldConfig
 from k8s_bridge.slurm import slurm_health
 from k8s_bridge.slurm.poller import doubt
 from monitoring.alerts import ALERTS, rules
 from support.adversary import bridge, spied
-from support.alert_causes import CAUSES, Cause, somebody_else_holds_the_lease
+from support.alert_causes import (
+    CAUSES,
+    Cause,
+    somebody_else_holds_the_lease,
+    work_on_the_workers_of_another,
+)
 from support.prometheus import Prometheus, prometheus
 from support.promtool import program
+from support.ray_sandbox import sandbox
 
 AT_A_TIME = 5
 PATIENCE, LOOK = 90.0, 0.2
@@ -70,8 +77,10 @@ async def fire_all(directory: Path) -> list[Fired]:
         patch.setattr(slurm_health, "STALE_LEAST", 3.0)
         patch.setattr(doubt, "PATIENCE", 0.5)
         patch.setattr(loop, "WEDGED_SECONDS", 2.0)
+        patch.setattr(auditor, "SECONDS", 0.5)
         async with prometheus(directory / "prometheus", rules=hastened()) as server:
             found = [await _absent(directory, server), await _not_leading(directory, server)]
+            found.append(await _leak(directory, server))
             turns = asyncio.Semaphore(AT_A_TIME)
 
             async def one(cause: Cause) -> Fired:
@@ -109,6 +118,17 @@ async def _not_leading(directory: Path, server: Prometheus) -> Fired:
         told = "the lease is held by somebody who does not give it up"
         found = await _told(server, "K8sBridgeNotLeading", {"job": "K8sBridgeNotLeading"}, told=told)
     server.leave("K8sBridgeNotLeading")
+    return found
+
+
+async def _leak(directory: Path, server: Prometheus) -> Fired:
+    async with sandbox(directory / "ray") as world, world.bridge() as process:
+        server.scrape("RayBridgeLeak", f"127.0.0.1:{process.address.port}")
+        await server.until_seen("RayBridgeLeak")
+        await work_on_the_workers_of_another(world)
+        told = "a task of nobody's submission runs on a job's workers"
+        found = await _told(server, "RayBridgeLeak", {"job": "RayBridgeLeak"}, told=told)
+    server.leave("RayBridgeLeak")
     return found
 
 
