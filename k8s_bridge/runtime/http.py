@@ -22,6 +22,7 @@ from k8s_bridge.runtime.access import NEAR, Access
 from k8s_bridge.runtime.health import Health
 from k8s_bridge.runtime.metrics import Metrics
 from k8s_bridge.runtime.pages.routes import Pages, Shown
+from k8s_bridge.runtime.product import SLURM, Product
 from k8s_bridge.runtime.recent import Recent
 from k8s_bridge.runtime.settings import Bind, SettingsError
 from k8s_bridge.runtime.turn import ALONE, Turn
@@ -42,6 +43,7 @@ class Endpoints:
     turn: Callable[[], Turn] = lambda: ALONE
     recent: Recent = field(default_factory=lambda: Recent(time.time))
     access: Access = NEAR
+    product: Product = SLURM
     clock: Callable[[], float] = time.time
 
     @property
@@ -53,6 +55,7 @@ class Endpoints:
             recent=self.recent,
             turn=self.turn,
             access=self.access,
+            product=self.product,
             clock=self.clock,
         )
 

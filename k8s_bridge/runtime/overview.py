@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from k8s_bridge.core.conditions import Finding
+from k8s_bridge.runtime.product import SLURM, Product
 from k8s_bridge.runtime.reading import Queue, Reading
 from k8s_bridge.runtime.recent import Happening
 from k8s_bridge.runtime.turn import Turn
@@ -42,8 +43,9 @@ class BridgeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything at one moment."""
+    """Everything at one moment. `product` is the name of the bridge whose page it is."""
 
+    product: str
     now: float
     version: str
     turn: Turn
@@ -54,6 +56,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 def overview(  # noqa: PLR0913 - what is shown, by keyword
     *,
+    product: Product,
     now: float,
     version: str,
     turn: Turn,
@@ -65,18 +68,21 @@ def overview(  # noqa: PLR0913 - what is shown, by keyword
     """The overview; a WorkloadMixing whose spec was never good has findings and no reading."""
     names = sorted(readings.keys() | findings.keys())
     return Overview(
+        product=product.name,
         now=now,
         version=version,
         turn=turn,
-        bridges=tuple(_bridge(name, readings.get(name), findings.get(name, {})) for name in names),
+        bridges=tuple(_bridge(name, product, readings.get(name), findings.get(name, {})) for name in names),
         units=tuple(sort_units(units)),
         changes=tuple(changes),
     )
 
 
-def _bridge(name: str, reading: Reading | None, findings: Mapping[str, Finding]) -> BridgeView:
+def _bridge(
+    name: str, product: Product, reading: Reading | None, findings: Mapping[str, Finding]
+) -> BridgeView:
     known = reading or Reading(blocked="its spec is refused")
-    ready = findings.get("Ready")
+    ready = findings.get(product.ready)
     states: Counter[str] = Counter()
     for group, count in known.units.items():
         states[group.state] += count
@@ -90,7 +96,7 @@ def _bridge(name: str, reading: Reading | None, findings: Mapping[str, Finding])
         states=dict(states),
         nodes=known.slurm_nodes,
         conditions=tuple(map(_condition, findings.values())),
-        guards=tuple(_guards(known)),
+        guards=tuple(_guards(known, product)),
         queues=known.queues,
     )
 
@@ -100,16 +106,21 @@ def _condition(finding: Finding) -> Sign:
     return Sign(name=finding.type, well=well, text=finding.message or finding.reason)
 
 
-def _guards(reading: Reading) -> Iterator[Sign]:
+def _guards(reading: Reading, product: Product) -> Iterator[Sign]:
     """What keeps the bridge from doing harm, and what it found that it must not touch."""
     fresh = "every source is synced and fresh: decisions are made"
     yield Sign(name="Freshness", well=not reading.blocked, text=reading.blocked or fresh)
+    yield Sign(name="Loop", well=not reading.wedged, text=reading.wedged or "works")
+    if product is SLURM:
+        yield from _slurm_guards(reading)
+
+
+def _slurm_guards(reading: Reading) -> Iterator[Sign]:
     refused = "Slurm suddenly knows none of many of our jobs: nothing is deleted"
     none = "no suspicious disappearance of jobs"
     yield Sign(name="Mass deletion", well=not reading.guarded, text=refused if reading.guarded else none)
     yield _none_of("Ghost nodes", reading.ghost_nodes, "Slurm nodes of ours whose JobSet is gone")
     yield _none_of("Quarantine", sum(reading.quarantined.values()), "items of Slurm that cannot be read")
-    yield Sign(name="Loop", well=not reading.wedged, text=reading.wedged or "works")
 
 
 def _none_of(name: str, count: int, what: str) -> Sign:

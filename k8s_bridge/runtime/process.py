@@ -91,6 +91,7 @@ class Process:
             turn=self._turn,
             recent=recent,
             access=Access(token_file=settings.http_token),
+            product=settings.product,
         )
         self._http = HttpServer(application(endpoints), settings.http)
         self._reflectors: list[Reflector[MixingObject]] = []

@@ -43,6 +43,7 @@ def status(overview: Overview, *, query: str) -> str:
     """The page; `query` chooses the units that have it in a column."""
     found = [row for row in overview.units if matches(row, query)]
     return _ENVIRONMENT.get_template("status.html").render(
+        product=overview.product,
         now=overview.now,
         version=overview.version,
         turn=overview.turn,
@@ -54,10 +55,12 @@ def status(overview: Overview, *, query: str) -> str:
     )
 
 
-def unit(name: str, details: Sequence[UnitDetail], *, now: float, version: str, turn: Turn) -> str:
+def unit(  # noqa: PLR0913 - what is shown, by keyword
+    name: str, details: Sequence[UnitDetail], *, product: str, now: float, version: str, turn: Turn
+) -> str:
     """The page of the units called `name`, none with a word on why."""
     template = _ENVIRONMENT.get_template("unit.html")
-    return template.render(now=now, version=version, turn=turn, name=name, details=details)
+    return template.render(product=product, now=now, version=version, turn=turn, name=name, details=details)
 
 
 def matches(row: UnitRow, query: str) -> bool:

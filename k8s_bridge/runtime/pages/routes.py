@@ -15,6 +15,7 @@ from k8s_bridge.runtime.access import Access
 from k8s_bridge.runtime.gauges import Gauges
 from k8s_bridge.runtime.overview import Overview, overview
 from k8s_bridge.runtime.pages import render
+from k8s_bridge.runtime.product import Product
 from k8s_bridge.runtime.recent import Recent
 from k8s_bridge.runtime.turn import Turn
 from k8s_bridge.runtime.units import Units
@@ -33,6 +34,7 @@ class Shown:
     recent: Recent
     turn: Callable[[], Turn]
     access: Access
+    product: Product
     clock: Callable[[], float]
 
 
@@ -68,13 +70,21 @@ class Pages:
         if _wants_json(request):
             return _json(details, code=code)
         shown = self._shown
-        page = render.unit(name, details, now=shown.clock(), version=_VERSION, turn=shown.turn())
+        page = render.unit(
+            name,
+            details,
+            product=shown.product.name,
+            now=shown.clock(),
+            version=_VERSION,
+            turn=shown.turn(),
+        )
         return _html(page, code=code)
 
     def _overview(self) -> Overview:
         shown, now = self._shown, self._shown.clock()
         if self._last is None or not 0 <= now - self._last.now < FRESH_SECONDS:
             self._last = overview(
+                product=shown.product,
                 now=now,
                 version=_VERSION,
                 turn=shown.turn(),

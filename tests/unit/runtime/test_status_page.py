@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import httpx
 import pytest
 from support.status_sample import HOSTILE, NOW, sample
 
+from k8s_bridge.core.conditions import Finding
 from k8s_bridge.runtime.http import application
 from k8s_bridge.runtime.pages import render
+from k8s_bridge.runtime.product import RAY
+from k8s_bridge.runtime.reading import Reading
 from k8s_bridge.runtime.turn import Turn
 from k8s_bridge.runtime.units import UnitRow
 
@@ -183,3 +187,17 @@ async def test_a_standby_without_a_leader_says_that():
 )
 def test_amounts_are_short(value, resource, text):
     assert render.amount(value, resource) == text
+
+
+async def test_the_ray_bridge_has_a_page_of_its_own_kind():
+    endpoints = replace(sample(), product=RAY)
+    ready = Finding(type=RAY.ready, status="True", reason="Ready")
+    endpoints.metrics.gauges.judge("hpc/main", lambda: {RAY.ready: ready})
+    endpoints.metrics.gauges.watch("hpc/main", Reading)
+    shown = (await page(endpoints=endpoints)).text
+    assert "ray-bridge leader" in shown
+    assert "hpc/main Ready" in shown
+    assert "Slurm answered" not in shown
+    assert "Mass deletion" not in shown
+    assert "Queues and quota" not in shown
+    assert (await get("/", headers=JSON, endpoints=endpoints)).json()["product"] == "ray-bridge"
