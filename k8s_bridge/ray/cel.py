@@ -48,7 +48,7 @@ ACCEPTED = dedent(
           variables.queue == '' || '{names.LOCAL_QUEUE}' in variables.notes
           ? {{'{names.ACCEPTED}': variables.suspended ? 'suspended' : 'as-given'}}
           : {{'{names.ACCEPTED}': variables.suspended ? 'suspended' : 'as-given',
-              '{names.LOCAL_QUEUE}': variables.queue}}
+              '{names.LOCAL_QUEUE}': string(variables.queue)}}
       }},
       spec: Object.spec{{
         suspend: variables.suspended &&
@@ -105,23 +105,23 @@ HELD = dedent(
     Object{{spec: Object.spec{{template: Object.spec.template{{
       metadata: Object.spec.template.metadata{{labels: {{
         '{names.SUBMITTER}': 'true',
-        '{names.RAY_JOB_UID}': object.metadata.ownerReferences[0].uid
+        '{names.RAY_JOB_UID}': string(object.metadata.ownerReferences[0].uid)
       }}}},
       spec: Object.spec.template.spec{{
-        schedulingGates: [Object.spec.template.spec.schedulingGates{{name: '{names.GATE}'}}],
-        containers: [Object.spec.template.spec.containers{{
-          name: {_CONTAINER}.name,
-          env: [
-            {_from_annotation(_RESOURCES, names.RESOURCES)},
-            {_from_annotation(_RUNTIME_ENV, names.RUNTIME_ENV)}
-          ]
-        }}]
+        schedulingGates: [Object.spec.template.spec.schedulingGates{{name: '{names.GATE}'}}]
       }}
     }}}}}}"""
 )
-WRAPPED = (
-    "variables.script == '' ? [] : [JSONPatch{op: 'replace', "
-    f"path: '/spec/template/spec/containers/0/args/0', value: {json.dumps(WRAPPER)} + variables.script}}]"
+WRAPPED = dedent(
+    f"""\
+    variables.script == '' ? [] : [
+      JSONPatch{{op: 'add', path: '/spec/template/spec/containers/0/env/-', value:
+        {_from_annotation(_RESOURCES, names.RESOURCES)}}},
+      JSONPatch{{op: 'add', path: '/spec/template/spec/containers/0/env/-', value:
+        {_from_annotation(_RUNTIME_ENV, names.RUNTIME_ENV)}}},
+      JSONPatch{{op: 'replace', path: '/spec/template/spec/containers/0/args/0', value:
+        {json.dumps(WRAPPER)} + variables.script}}
+    ]"""
 )
 
 
