@@ -12,6 +12,8 @@ PENDING = "PENDING"
 RUNNING = "RUNNING"
 COMPLETING = "COMPLETING"
 
+LONGEST = 1024
+"""Bytes of a text of a job, such as its comment or its constraints: slurmctld refuses longer ones."""
 TERMINAL = frozenset(
     {
         "COMPLETED",

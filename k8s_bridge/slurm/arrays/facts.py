@@ -10,7 +10,7 @@ from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.eligibility import is_requeue_delay
 from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts, held_against_text
-from k8s_bridge.slurm.layout.features import pin, pin_of, user_expression
+from k8s_bridge.slurm.layout.features import most_slots, pin, pin_of, user_expression
 from k8s_bridge.slurm.layout.types import Layout
 from k8s_bridge.slurm.model import COMPLETING, PENDING, Job
 from k8s_bridge.slurm.moves.common import policy_of
@@ -152,9 +152,13 @@ class ArrayFacts(Facts):
 
     @lazy
     def slots_wanted(self) -> int:
-        """A slot for each task that runs or could, up to what may run at a time (--array=…%N)."""
+        """A slot for each task that runs or could, up to what may run at a time (--array=…%N).
+
+        Those of several nodes are named in the tasks' constraints, which can hold only so many.
+        """
         tasks, most = self.running + self.left, self.job.array_max_tasks
-        return min(tasks, most) if most else tasks
+        named = most_slots(self.user_constraints, job_id=self.unit.job_id) if self._many_nodes else tasks
+        return min(tasks, most or tasks, named)
 
     @lazy
     def short(self) -> bool:

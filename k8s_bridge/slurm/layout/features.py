@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from k8s_bridge.core import naming
+from k8s_bridge.slurm.model import LONGEST
 
 _RESERVED = re.compile(r"nodes-for-.*|by-.*\..*")
 """The features by which the bridge knows its nodes: of a job, slot or component, and of a WorkloadMixing."""
+_HIGHEST = 999
+"""No array has slots of higher numbers: of each shape of several nodes only so many can be named at once."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+(?:&[A-Za-z0-9_.:/+-]+)*")
 
 
@@ -23,6 +26,13 @@ def pin(user: str, *, job_id: int, slots: tuple[int, ...] = (), component: int |
         own = naming.component_feature(job_id, component)
     whole = f"[{own}]" if len(slots) > 1 else own
     return f"({user})&{whole}" if user else whole
+
+
+def most_slots(user: str, *, job_id: int) -> int:
+    """How many slots an expression can name beside the user's own part; at least one."""
+    around = len(pin(user, job_id=job_id, slots=(0, 1)).encode()) - len(pin("", job_id=job_id, slots=(0, 1)))
+    each = len(naming.slot_feature(job_id, _HIGHEST)) + len("|")
+    return max(1, (LONGEST - around - len("[]")) // each)
 
 
 def pin_of(expression: str, *, job_id: int) -> str:

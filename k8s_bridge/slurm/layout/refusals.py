@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from k8s_bridge.slurm.layout.features import plain_features, reserved, user_expression
+from k8s_bridge.slurm.layout.features import pin, plain_features, reserved, user_expression
 from k8s_bridge.slurm.layout.tres import requested_cpus, requested_nodes
 from k8s_bridge.slurm.layout.types import Refusal
-from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.model import LONGEST, Job
 
 
 class Unmet(Exception):
@@ -49,10 +49,17 @@ def _reserved_features(job: Job) -> bool:
     return reserved(user_expression(job.features, job_id=job.unit_id))
 
 
+def _long_features(job: Job) -> bool:
+    user = user_expression(job.features, job_id=job.unit_id)
+    return len(pin(user, job_id=job.unit_id, slots=(_WIDE, _WIDE)).encode()) > LONGEST
+
+
 def _several(number: int | None) -> bool:
     return number is not None and number > 1
 
 
+_WIDE = 999
+"""A number of a slot as wide as they come."""
 _HIDDEN = "The nodes are made for this job, and their sockets, cores and threads are not known before; "
 
 ROWS = (
@@ -78,6 +85,11 @@ ROWS = (
         "--constraint",
         _reserved_features,
         "Features that begin with nodes-for- or by- are those of the bridge's own nodes; drop it.",
+    ),
+    Row(
+        "--constraint",
+        _long_features,
+        "It is too long to be joined with the feature of the job's own nodes; name fewer features.",
     ),
     Row("--switches", lambda j: j.required_switches, "The topology is not Slurm's to see here; drop it."),
     Row("--contiguous", lambda j: j.contiguous, "Nodes made for the job have no neighbours; drop it."),

@@ -12,6 +12,7 @@ from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.slurm import priority
 from k8s_bridge.slurm.effects import Acknowledge, Effect, SetPriority
 from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.model import LONGEST
 from k8s_bridge.slurm.moves.common import annotate, job_of, policy_of
 from k8s_bridge.slurm.unit import State
 
@@ -49,6 +50,8 @@ def _comment(facts: Facts, wanted: int | None) -> tuple[Effect, ...]:
     if not policy_of(facts).priority_sync:
         return ()
     comment = priority.acknowledged(job.comment, wanted)
+    if len(comment.encode()) > LONGEST:
+        return ()
     if comment == job.comment or priority.ACKNOWLEDGEMENT not in comment + job.comment:
         return ()
     return (Acknowledge(job_id=job.job_id, comment=comment),)

@@ -461,6 +461,15 @@ def test_the_priority_that_an_owner_asks_for_is_applied_and_acknowledged():
     assert steered(world, wanted=300) == []
 
 
+def test_an_acknowledgement_that_does_not_fit_is_not_tried_for_ever():
+    """slurmctld refuses comments of more than 1,024 bytes; what comes after that in a pass is never done."""
+    world = World()
+    one_pass(world)
+    world.kueue_sees()
+    effects = steered(world, wanted=300, comment="wm:prio=300 " + "c" * 1000)
+    assert [type(effect).__name__ for effect in effects] == ["Patch", "Patch"]
+
+
 def test_a_wish_that_is_taken_back_gives_the_priority_of_the_class_back():
     world = World()
     one_pass(world)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from k8s_bridge.slurm.layout import Exclusive, Layout, Refusal, plan
+from k8s_bridge.slurm.layout.features import most_slots, pin
 from k8s_bridge.slurm.layout.refusals import ROWS
-from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.model import LONGEST, Job
 
 REFUSED: dict[str, dict[str, object]] = {
     "--gpus-per-socket": {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2},
@@ -69,6 +70,25 @@ def test_nobodys_nodes_pass_for_those_of_another_job(features: str) -> None:
 @pytest.mark.parametrize("features", ["by-night", "nodes.for-8", "fast&by-night", "(fast)&nodes-for-7"])
 def test_features_that_only_look_like_it_are_nobodys_but_the_users(features: str) -> None:
     assert isinstance(answer(features=features), Layout)
+
+
+def test_constraints_leave_room_for_the_bridges_own() -> None:
+    """slurmctld refuses more than 1,024 bytes, and the job would never be released."""
+    long = "&".join(["f" * 50] * 19)
+    assert isinstance(answer(features=long), Layout)
+    refusal = answer(features=f"{long}&{'g' * 40}")
+    assert isinstance(refusal, Refusal)
+    assert "too long" in refusal.text
+
+
+@pytest.mark.parametrize("user", ["", "fast", "&".join(["f" * 50] * 19)])
+@pytest.mark.parametrize("job_id", [7, 67_000_000])
+def test_as_many_slots_are_named_as_fit(user: str, job_id: int) -> None:
+    most = most_slots(user, job_id=job_id)
+    slots = tuple(range(999, 999 - most, -1))
+    assert len(pin(user, job_id=job_id, slots=slots)) <= LONGEST
+    more = tuple(range(999, 999 - most - 2, -1))
+    assert len(pin(user, job_id=job_id, slots=more)) > LONGEST
 
 
 def test_every_row_has_its_case() -> None:
