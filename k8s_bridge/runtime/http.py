@@ -100,7 +100,7 @@ class _Handlers:
         return Response(status_code=202)
 
     async def units(self, request: Request) -> Response:
-        return self._at.access.refusal(request) or _json(self._at.units.rows())
+        return self._at.access.refusal(request) or _json(await self._at.units.rows())
 
     async def unit(self, request: Request) -> Response:
         refused = self._at.access.refusal(request)

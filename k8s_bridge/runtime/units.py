@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+AT_A_TIME = 100
+"""Units that are put together before others have their turn: a few milliseconds."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _ORDER = {state: place for place, state in enumerate(("RUNNING", "RELEASED", "READY", "ADMITTED", "QUEUED"))}
 
@@ -83,9 +86,15 @@ class Units:
         """The bridge called `name` is gone."""
         self._sources.pop(name, None)
 
-    def rows(self) -> list[UnitRow]:
-        """All units of all bridges."""
-        return [detail.row for source in self._sources.values() for detail in source("")]
+    async def rows(self) -> list[UnitRow]:
+        """All units of all bridges. There may be tens of thousands: the loops go on meanwhile."""
+        found: list[UnitRow] = []
+        for source in tuple(self._sources.values()):
+            for detail in source(""):
+                found.append(detail.row)
+                if len(found) % AT_A_TIME == 0:
+                    await asyncio.sleep(0)
+        return found
 
     def details(self, name: str) -> list[UnitDetail]:
         """Every unit called `name`: more than one where two bridges know the same job id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,10 +13,11 @@ from support.status_sample import HOSTILE, NOW, sample
 from k8s_bridge.core.conditions import Finding
 from k8s_bridge.runtime.http import application
 from k8s_bridge.runtime.pages import render
+from k8s_bridge.runtime.pages.routes import Pages
 from k8s_bridge.runtime.product import RAY
 from k8s_bridge.runtime.reading import Reading
 from k8s_bridge.runtime.turn import Turn
-from k8s_bridge.runtime.units import UnitRow
+from k8s_bridge.runtime.units import AT_A_TIME, UnitDetail, UnitRow
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 JSON = {"Accept": "application/json"}
@@ -143,19 +145,41 @@ async def test_units_are_found_by_what_people_search_for(query, names):
     assert list(dict.fromkeys(links))[: len(names)] == [f"/units/{name}" for name in names]
 
 
-def test_thousands_of_units_are_counted_and_the_first_are_shown():
-    endpoints = sample()
-    many = [UnitRow(kind="Slurm job", name=str(n), state="Queued") for n in range(5_000)]
-    endpoints.units.rows = lambda: many
-    shown = render.status(_overview(endpoints), query="")
-    assert f"5000, the first {render.SHOWN} are shown" in Page(shown).text
-    assert len(shown) < 300_000
+def many(count):
+    """A bridge with so many units; how often it was asked for all of them."""
+    endpoints, asked = sample(known=False), []
+
+    def source(name):
+        asked.append(name)
+        for n in range(count):
+            yield UnitDetail(row=UnitRow(kind="Slurm job", name=str(n), state="Queued"))
+
+    endpoints.units.add("hpc/main", source)
+    return endpoints, asked
 
 
-def _overview(endpoints):
-    from k8s_bridge.runtime.pages.routes import Pages  # noqa: PLC0415
+async def test_thousands_of_units_are_counted_and_the_first_are_shown():
+    answer = await get("/", headers=HTML, endpoints=many(5_000)[0])
+    assert f"5000, the first {render.SHOWN} are shown" in Page(answer.text).text
+    assert len(answer.text) < 300_000
 
-    return Pages(endpoints.shown)._overview()
+
+async def test_readers_share_one_look_and_others_have_their_turn_meanwhile():
+    endpoints, asked = many(5_000)
+    turns = 0
+
+    async def something_else():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(something_else())
+    pages = Pages(endpoints.shown)
+    await asyncio.gather(*(pages._overview() for _ in range(5)))
+    task.cancel()
+    assert asked == [""]
+    assert turns >= 5_000 / AT_A_TIME
 
 
 async def test_a_standby_says_so_and_where_the_leader_is():
