@@ -95,8 +95,10 @@ def checks(table: Iterable[Check[Any]]) -> str:
 
 def commands() -> str:
     """The commands that people give."""
-    rows = ((f"`k8s-bridge {name}`", command.get_short_help_str(200)) for name, command in _commands())
-    return _table(("command", "what it does"), rows)
+    told = ((name, (command.help or "").partition("\n\n")[0]) for name, command in _commands())
+    return _table(
+        ("command", "what it does"), ((f"`k8s-bridge {name}`", " ".join(t.split())) for name, t in told)
+    )
 
 
 def exits() -> str:

@@ -30,7 +30,7 @@ _DIRECTIVE_NO_FILES = ":4"
 """What ends the answer of a kubectl plugin: offer no file names."""
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="Completion for bash, zsh or fish.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:

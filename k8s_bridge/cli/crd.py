@@ -9,7 +9,7 @@ from api.crd import crd_yaml
 from k8s_bridge.cli.output import EXIT_HELP, Form, emit
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="The CustomResourceDefinition.")
 @click.option(
     "-o",
     "--output",

@@ -25,7 +25,7 @@ _WIDTH = 110
 """Columns where the output is no terminal."""
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="A cluster in a box: jobs, priorities, a preemption.")
 @click.option(
     "--slurm",
     type=click.Choice([choice.value for choice in SlurmChoice]),

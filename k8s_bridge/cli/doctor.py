@@ -23,7 +23,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _STDIN = "-"
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="What is set wrongly, why it hurts, and the cure.")
 @cluster_options
 @click.option(
     "--namespace", "-n", "namespaces", multiple=True, help="Look here; repeatable. Else the context's."

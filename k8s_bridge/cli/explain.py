@@ -14,7 +14,7 @@ from k8s_bridge.cli.remote import Remote
 from k8s_bridge.cli.tables import render_detail
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="One job: its state, the facts, the next step.")
 @click.argument("job", shell_complete=complete_jobs)
 @bridge_options
 @output_option

@@ -32,7 +32,7 @@ _STDIN = "-"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="The JobSet that a batch script or a job would become.")
 @click.argument("target", metavar="FILE|JOB")
 @click.argument("arguments", nargs=-1, metavar="[-- SBATCH OPTIONS]")
 @click.option("--config", type=_FILE, required=True, help="File with the WorkloadMixing.")

@@ -13,10 +13,10 @@ import click
 
 from api.load import load_file
 from api.problems import InvalidWorkloadMixing
+from k8s_bridge.cli.cluster import server_of
 from k8s_bridge.cli.options import settings_options, to_settings
 from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
 from k8s_bridge.core.errors import Terminal
-from k8s_bridge.kube import auth
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.runtime import gates
 from k8s_bridge.runtime.logging import configure
@@ -33,7 +33,7 @@ def make_run(factories: Factories) -> click.Command:
     """The command. A factory is called once it is sure that there is something to run."""
     kinds = {_word(product): product for product in factories}
 
-    @click.command(epilog=EXIT_HELP)
+    @click.command(epilog=EXIT_HELP, short_help="The controller itself.")
     @click.argument("bridge", type=click.Choice(list(kinds)), default=_word(SLURM))
     @settings_options
     def run(*, bridge: str, **options: Any) -> None:
@@ -42,12 +42,12 @@ def make_run(factories: Factories) -> click.Command:
             settings = to_settings(options, product=kinds[bridge])
             if settings.config is not None:
                 _check_file(settings.config, settings.gates)
-            server = auth.load(str(settings.kubeconfig or ""), context=settings.context)
+            server = server_of(str(settings.kubeconfig or ""), context=settings.context)
             asyncio.run(_serve(settings, server, factories[kinds[bridge]]()))
         except SettingsError as error:
             fail(str(error), code=Exit.USAGE)
         except Terminal as error:
-            fail(str(error), code=Exit.USAGE if error.reason == "Kubeconfig" else Exit.FAILED)
+            fail(str(error), code=Exit.FAILED)
 
     return run
 

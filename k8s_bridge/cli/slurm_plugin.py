@@ -23,7 +23,7 @@ _NAME = "namespace/name"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="job_submit.lua and lines for slurm.conf.")
 @click.option("--config", "paths", type=_FILE, multiple=True, help="File with a WorkloadMixing; repeatable.")
 @click.option(
     "--workloadmixing",

@@ -21,7 +21,7 @@ _PIPE_WIDTH = 200
 """A file or pipe has no edge: nothing need be left out."""
 
 
-@click.command(epilog=EXIT_HELP)
+@click.command(epilog=EXIT_HELP, short_help="All jobs, live: what each waits for, and why.")
 @bridge_options
 @output_option
 @click.option("--once", is_flag=True, help="Print once and end, instead of refreshing.")

@@ -61,6 +61,7 @@ def test_the_commands_of_a_page_run(page, tmp_path):
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "LANG": "C.UTF-8",
     }
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     session_file = tmp_path / "session.sh"
     session_file.write_text(script(page))
     session = subprocess.Popen(
