@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from k8s_bridge.cli.demo_choice import Choice, SlurmChoice, choose
 from k8s_bridge.cli.demo_end import invitation, outcome, write_environment
 from k8s_bridge.cli.demo_screen import Screen
 from k8s_bridge.cli.demo_story import Story
-from k8s_bridge.cli.output import EXIT_HELP, Exit, fail
+from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
 from k8s_bridge.sandbox.slurm_real.release import RELEASES
 from k8s_bridge.sandbox.world import Unmet, Verdict, World, WorldConfig, check
 
@@ -49,16 +50,25 @@ _WIDTH = 110
     show_default=True,
     help="About how long the jobs take together.",
 )
-def demo(*, slurm: str, release: str | None, keep: bool, directory: Path | None, seconds: int) -> None:
+@output_option
+def demo(  # noqa: PLR0913 - one for each option
+    *,
+    slurm: str,
+    release: str | None,
+    keep: bool,
+    directory: Path | None,
+    seconds: int,
+    form: str | None,
+) -> None:
     """Show two teams share one queue: Slurm jobs, a Kubernetes Job, and a preemption.
 
     Starts a Kubernetes API, Kueue, Slurm and the bridge on loopback, and leaves nothing behind. At the end
     the invariants are checked: the exit code is 0 only if all of them hold.
     """
     chosen = choose(SlurmChoice(slurm), release)
-    console = Console()
+    console = Console(stderr=form is not None)
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Console(stderr=form is not None, width=_WIDTH)
     place = _made(directory)
     try:
         verdicts = asyncio.run(_run(chosen, console, directory=place, seconds=seconds, keep=keep))
@@ -67,6 +77,8 @@ def demo(*, slurm: str, release: str | None, keep: bool, directory: Path | None,
     except (KeyboardInterrupt, asyncio.CancelledError):
         shutil.rmtree(place, ignore_errors=True)
         raise click.Abort from None
+    if form is not None:
+        emit([asdict(verdict) for verdict in verdicts], form)
     if not all(verdict.holds for verdict in verdicts):
         fail(f"not every invariant holds. The logs are in {place}.", code=Exit.FAILED)
     shutil.rmtree(place, ignore_errors=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -80,6 +81,7 @@ def test_auto_takes_the_release_that_is_installed(monkeypatch: pytest.MonkeyPatc
     assert (chosen.backend, chosen.release) == (Backend.REAL, "22.05")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_demo_that_stays_up_can_be_used_and_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals
@@ -87,7 +89,8 @@ async def test_a_demo_that_stays_up_can_be_used_and_leaves_nothing_behind(
     place = tmp_path / "play"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "k8s_bridge.cli.main", "demo", "--slurm", "fake", "--seconds", "10", "--keep",
-        "--directory", str(place), stdout=asyncio.subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin"},
+        "--directory", str(place), "-o", "json",
+        stdout=asyncio.subprocess.PIPE, env={"PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     async with asyncio.timeout(100):
         while not (place / "env").exists():  # noqa: ASYNC110 - another process makes it
@@ -100,7 +103,8 @@ async def test_a_demo_that_stays_up_can_be_used_and_leaves_nothing_behind(
     assert answer.is_success
     assert Path(told["KUBECONFIG"]).exists()  # noqa: ASYNC240
     process.send_signal(number)
-    await process.wait()
+    out, _ = await process.communicate()
+    assert [verdict["holds"] for verdict in json.loads(out)] == [True] * 7
     assert not place.exists()
 
 
