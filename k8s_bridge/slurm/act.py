@@ -33,6 +33,7 @@ from k8s_bridge.slurm.effects import (
     NodesDelete,
     NodesDown,
     NodesDrain,
+    NodesResume,
     PinAndRelease,
     Recount,
     Rehold,
@@ -115,17 +116,21 @@ class Actor:
                 await self._say(job_id, text)
             case Acknowledge():
                 await self._acknowledge(effect)
-            case NodesDown() | NodesDrain() | Warn() | NodesDelete() | GhostsDelete():
+            case NodesDown() | NodesDrain() | NodesResume() | Warn() | NodesDelete() | GhostsDelete():
                 await self._on_nodes(effect)
             case _:
                 await self._update(effect.job_id, self._change(effect))
 
-    async def _on_nodes(self, effect: NodesDown | NodesDrain | Warn | NodesDelete | GhostsDelete) -> None:
+    async def _on_nodes(
+        self, effect: NodesDown | NodesDrain | NodesResume | Warn | NodesDelete | GhostsDelete
+    ) -> None:
         match effect:
             case NodesDown(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DOWN, reason=reason)
             case NodesDrain(nodes=nodes, reason=reason):
                 await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
+            case NodesResume(nodes=nodes):
+                await self._slurm.update_nodes(nodes, state=NodeState.RESUME)
             case Warn(nodes=nodes, reason=reason, job_id=job_id, signal=signal):
                 await self._slurm.update_nodes(nodes, state=NodeState.DRAIN, reason=reason)
                 if signal:

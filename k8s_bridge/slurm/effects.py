@@ -134,6 +134,13 @@ class NodesDrain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodesResume:
+    """Take our own drain off nodes again."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Warn:
     """Drain nodes that are about to go, then send the job's steps the signal that its owner asked for.
 
@@ -171,6 +178,7 @@ SlurmEffect = (
     | Cancel
     | NodesDown
     | NodesDrain
+    | NodesResume
     | NodesDelete
     | GhostsDelete
     | Warn

@@ -271,7 +271,7 @@ class Parts:
         """JobSets and Slurm nodes that are still there; as long as that is not known, one."""
         if self._blocked():
             return 1
-        return len(self._tables.jobsets) + len(self._tables.jobs_with_nodes())
+        return len(self._tables.jobs_with_jobsets()) + len(self._tables.jobs_with_nodes())
 
     def _render(self, job_id: int, slot: int | None) -> Mapping[str, Any]:
         job = self._observer.speaker(job_id)

@@ -5,6 +5,7 @@ Only rows live here. Who fills them (reflectors, poller) and who reads them (obs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -151,12 +152,21 @@ def _key(obj: Object) -> str:
 
 
 def unit_of(obj: JobSet | Pod) -> Key | None:
-    """The key of the unit that a JobSet or a pod was made for, by its labels."""
+    """The key of the unit that a JobSet or a pod was made for, by its labels.
+
+    A JobSet of another name than such a unit's was not made by a bridge, whatever its labels say.
+    """
     job_id = obj.metadata.labels.get(naming.SLURM_JOB_ID, "")
     slot = obj.metadata.labels.get(naming.SLURM_ARRAY_SLOT, "")
-    if not job_id.isdecimal():
+    if not job_id.isdecimal() or (isinstance(obj, JobSet) and not _is_named(obj, job_id, slot)):
         return None
     return Slot(int(job_id), int(slot)) if slot.isdecimal() else int(job_id)
+
+
+def _is_named(jobset: JobSet, job_id: str, slot: str) -> bool:
+    cluster = r"(?:[a-z0-9.-]+-)?"  # the key of a cluster, where one namespace serves several
+    name = rf"slurm-job-{cluster}{job_id}{f'-s{slot}' if slot else ''}"
+    return re.fullmatch(name, jobset.metadata.name) is not None
 
 
 def _pod_owner(pod: Pod) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.slurm import parking
-from k8s_bridge.slurm.effects import NodesDrain, PinAndRelease
+from k8s_bridge.slurm.effects import Effect, NodesDrain, NodesResume, PinAndRelease
 from k8s_bridge.slurm.facts import Facts, pin
 from k8s_bridge.slurm.moves.common import (
     Verdict,
@@ -24,6 +24,8 @@ from k8s_bridge.slurm.unit import State
 
 TRESPASS_GRACE = 2.0
 """Seconds that a node must be seen busy with another job before it counts as a trespass."""
+TRESPASS = "k8s-bridge: another job runs here"
+"""The reason of such a node's drain."""
 STUCK = 120.0
 """Seconds that admitted capacity may wait for a pod that was told to end."""
 
@@ -56,7 +58,7 @@ def report_trespass(facts: Facts, now: float) -> Verdict:
     )
     if not lasted(facts, State.TRESPASS, TRESPASS_GRACE, now):
         return verdict(after=TRESPASS_GRACE)
-    effects = [NodesDrain(nodes=names, reason="k8s-bridge: another job runs here")] if names else []
+    effects = [NodesDrain(nodes=names, reason=TRESPASS)] if names else []
     text = f"another job runs on this job's nodes: {', '.join(facts.trespassed)}"
     return verdict(*effects, reason="Trespass", text=text, after=5.0)
 
@@ -72,6 +74,17 @@ def release(facts: Facts, now: float) -> Verdict:
     )
     deadline = extend_deadline(facts, start=now)
     return verdict(*delete_ghosts(facts), *deadline, go, *record(facts, facts.ready))
+
+
+def _spared(facts: Facts) -> tuple[Effect, ...]:
+    """Nodes that were drained against a trespass are of use again when it is over, and all others are there."""
+    spared = tuple(
+        n.name
+        for n in facts.unit.nodes
+        if n.name in facts.live and "DRAIN" in n.states and not n.busy and n.reason == TRESPASS
+    )
+    complete = len(spared) + len(facts.ready) == facts.wanted == len(facts.live)
+    return (NodesResume(nodes=spared),) if spared and complete else ()
 
 
 def await_nodes(facts: Facts, now: float) -> Verdict:
@@ -90,4 +103,4 @@ def await_nodes(facts: Facts, now: float) -> Verdict:
         reason, text = "Provisioning", f"{len(facts.ready)} of {facts.wanted} nodes are registered"
     limit = min(STUCK, policy.provision_timeout) if facts.terminating else policy.provision_timeout
     left = time_left(facts, State.ADMITTED, limit, now)
-    return verdict(*delete_ghosts(facts), reason=reason, text=text, after=min(left, 30.0))
+    return verdict(*delete_ghosts(facts), *_spared(facts), reason=reason, text=text, after=min(left, 30.0))

@@ -611,6 +611,19 @@ def test_a_foreign_job_on_our_node_is_reported_and_the_node_drained():
     assert names(decision) == ["NodesDrain", "SetText"]
 
 
+@pytest.mark.parametrize(
+    ("reason", "resumed"), [("k8s-bridge: another job runs here", True), ("kernel update", False)]
+)
+def test_when_the_other_job_is_gone_our_drain_is_taken_off_and_nobody_elses(reason: str, resumed: bool):
+    world = admitted()
+    world.nodes_register()
+    first, second = world.unit().nodes
+    drained = msgspec.structs.replace(first, states=frozenset({"IDLE", "DRAIN"}), reason=reason)
+    state, decision = verdict(world, nodes=(drained, second))
+    assert (state, "NodesResume" in names(decision)) == (State.ADMITTED, resumed)
+    assert "NodesResume" not in names(verdict(world, nodes=(drained,))[1])
+
+
 def test_nodes_that_are_not_ours_are_never_touched():
     world = running()
     other = change(world, nodes="static-[1-2]")
