@@ -77,7 +77,7 @@ def release(facts: Facts, now: float) -> Verdict:
 
 
 def _spared(facts: Facts) -> tuple[Effect, ...]:
-    """Nodes that were drained against a trespass are of use again when it is over, and all others are there."""
+    """Nodes that were drained against a trespass are of use again: it is over, and all others are there."""
     spared = tuple(
         n.name
         for n in facts.unit.nodes
