@@ -45,9 +45,10 @@ def _grouped(call):
 
 
 def _install():
-    if "label_selector" not in importlib.import_module("ray._private.ray_option_utils").task_options:
+    module = importlib.import_module("ray.remote_function")
+    if "label_selector" not in module.ray_option_utils.task_options:
         raise RuntimeError("this Ray has no label selectors; use one that has, or confinement: driver")
-    functions = importlib.import_module("ray.remote_function").RemoteFunction
+    functions = module.RemoteFunction
     functions._remote = _wrapped(functions._remote)
     actors = importlib.import_module("ray.actor").ActorClass
     actors._remote = _wrapped(actors._remote)

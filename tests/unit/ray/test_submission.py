@@ -16,6 +16,7 @@ from k8s_bridge.ray import cel, names, shim, submission
 RAY = {
     "ray/__init__.py": "from ray.remote_function import remote\n",
     "ray/remote_function.py": """
+from ray._common import ray_option_utils
 class RemoteFunction:
     def __init__(self, **options):
         self.default = options
@@ -26,7 +27,7 @@ class RemoteFunction:
 def remote(**options):
     return RemoteFunction(**options)
 """,
-    "ray/_private/ray_option_utils.py": "task_options = {'label_selector': None}\n",
+    "ray/_common/ray_option_utils.py": "task_options = {'label_selector': None}\n",
     "ray/actor.py": """
 class ActorClass:
     def _remote(self, args=None, kwargs=None, **options):
