@@ -80,6 +80,16 @@ ALERTS = (
         "released, evicted or cleaned up.",
     ),
     Alert(
+        name="K8sBridgeBlocked",
+        expression=f"{by_bridge('min', leading(metric('synced')))} == 0 unless on ({BRIDGE}) "
+        f"{by_bridge('max', leading(_AGE))}",
+        lasting="10m",
+        severity=Severity.CRITICAL,
+        summary=f"The bridge {_WHO} decides nothing, though Slurm answers.",
+        detail="A source is not synced, or Slurm is another cluster than the one that JobSets were made for. "
+        "Jobs wait, and nothing is given back.",
+    ),
+    Alert(
         name="K8sBridgeTokenExpires",
         expression=f"{by_bridge('min', metric('token_expiry_timestamp_seconds'))} - time() < 3600",
         lasting="5m",

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, LEASES, PODS, PRIORITYCLASSES
+from k8s_bridge.sandbox.apiserver.faults import Answer, Rule
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, LEASES, PODS, PRIORITYCLASSES, TOPOLOGIES
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm, Fault, FaultRule
 from k8s_bridge.sandbox.world import JobRequest, World
 from k8s_bridge.sandbox.world.config import NAMESPACE, NORMAL
@@ -27,6 +28,8 @@ class Cause:
     alert: str
     told: str
     make: Callable[[World], Awaitable[None]]
+    before: Callable[[World], None] = lambda _: None
+    """Done before the bridge starts."""
     writes: Callable[[], Writes] = Writes
 
 
@@ -52,6 +55,14 @@ async def running(world: World, count: int) -> list[int]:
 async def slurmctld_stops(world: World) -> None:
     await running(world, 1)
     await world.slurm.stop_controller()
+
+
+def a_right_is_missing(world: World) -> None:
+    world.server.faults.add(Rule(fault=Answer(code=403, reason="Forbidden"), verb="list", kind=TOPOLOGIES))
+
+
+async def nothing_more(_: World) -> None:
+    """It was done before."""
 
 
 async def a_token_of_half_an_hour(world: World) -> None:
@@ -124,6 +135,12 @@ def somebody_else_holds_the_lease(world: World) -> None:
 
 CAUSES = (
     Cause(alert="K8sBridgeSlurmAnswerOld", told="slurmctld is stopped", make=slurmctld_stops),
+    Cause(
+        alert="K8sBridgeBlocked",
+        told="the bridge may not list Topologies",
+        make=nothing_more,
+        before=a_right_is_missing,
+    ),
     Cause(
         alert="K8sBridgeTokenExpires",
         told="the token's file gets one of 30 minutes",

@@ -37,7 +37,7 @@ from support.prometheus import Prometheus, prometheus
 from support.promtool import program
 from support.ray_sandbox import sandbox
 
-AT_A_TIME = 5
+AT_A_TIME = 3
 PATIENCE, LOOK = 90.0, 0.2
 _QUOTA = {"cpu": "40", "memory": "64Gi", "pods": "100"}
 _SHORTER = (
@@ -133,11 +133,13 @@ async def _leak(directory: Path, server: Prometheus) -> Fired:
 
 
 async def _fired(directory: Path, server: Prometheus, cause: Cause) -> Fired:
-    async with _world(directory, cause.alert) as world, bridge(world, writes=cause.writes()) as process:
-        server.scrape(cause.alert, f"127.0.0.1:{process.address.port}")
-        await server.until_seen(cause.alert)
-        await asyncio.wait_for(cause.make(world), PATIENCE)
-        found = await _told(server, cause.alert, {"job": cause.alert}, told=cause.told)
+    async with _world(directory, cause.alert) as world:
+        cause.before(world)
+        async with bridge(world, writes=cause.writes()) as process:
+            server.scrape(cause.alert, f"127.0.0.1:{process.address.port}")
+            await server.until_seen(cause.alert)
+            await asyncio.wait_for(cause.make(world), PATIENCE)
+            found = await _told(server, cause.alert, {"job": cause.alert}, told=cause.told)
     server.leave(cause.alert)
     return found
 
