@@ -37,6 +37,10 @@ class RayCluster:
         """What the jobs API says of a job: `status`, `message` and more."""
         return dict(httpx.get(f"{self.dashboard}/api/jobs/{submission_id}").raise_for_status().json())
 
+    def stop(self, submission_id: str) -> None:
+        """Ask for a job's end."""
+        httpx.post(f"{self.dashboard}/api/jobs/{submission_id}/stop").raise_for_status()
+
     def logs(self, submission_id: str) -> str:
         """What a job's driver printed."""
         answer = httpx.get(f"{self.dashboard}/api/jobs/{submission_id}/logs")

@@ -17,6 +17,12 @@ def census() -> str:
     return _python(_CENSUS)
 
 
+def strangers(seconds: float) -> str:
+    """Spreads tasks all over the cluster, wherever they fit."""
+    task = f"ray.remote(num_cpus=0.1, scheduling_strategy='SPREAD')(lambda: time.sleep({seconds}))"
+    return _python(f"import ray, time; ray.init(); f = {task}; ray.get([f.remote() for _ in range(9)])")
+
+
 def _python(text: str) -> str:
     return f"python3 -c {shlex.quote(text)}"
 

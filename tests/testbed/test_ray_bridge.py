@@ -15,7 +15,7 @@ from testbed import lifecycle, ray_bridge
 from testbed.control import kubectl
 from testbed.ray_bridge import HIGH, Bridge, items, job, notes, status, submit, submit_plain, usage, wait
 from testbed.ray_cluster import NAMESPACE
-from testbed.ray_entrypoints import census, sleeping
+from testbed.ray_entrypoints import census, sleeping, strangers
 from testbed.shell import Failed, say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900)]
@@ -127,3 +127,37 @@ def counts(bridge: Bridge, name: str) -> dict[str, list[int]]:
 
 def job_of(name: str) -> dict[str, int]:
     return ray_bridge.ray_cluster.get("job", name)["status"]
+
+
+@pytest.mark.parametrize("mode", ["driver", "none"])
+def test_without_labels_only_the_driver_is_kept_on_its_workers_or_nothing(bridge, idle, mode):
+    confine(mode)
+    try:
+        submit(f"mode-{mode}", census(), notes={"workers": "2"})
+        wait("the job has succeeded", lambda: status(f"mode-{mode}") == "SUCCEEDED")
+    finally:
+        confine("labels")
+
+    found = counts(bridge, f"mode-{mode}")
+    say(f"{mode}: {found}")
+    assert found["driver"] == ([1, 1] if mode == "driver" else [0, 1])
+    assert found["tasks"][0] < 12
+
+
+def test_strangers_on_a_jobs_workers_are_told_of(bridge, idle):
+    submit("host", sleeping(75), notes={"workers": "2"})
+    wait("the job runs", lambda: status("host") == "RUNNING")
+
+    stranger = bridge.cluster.submit(strangers(seconds=60))
+
+    wait("the leak is told", lambda: "Leak" in events("host"))
+    bridge.cluster.stop(stranger)
+
+
+def confine(mode: str) -> None:
+    patch = json.dumps({"spec": {"ray": {"confinement": mode}}})
+    kubectl("-n", NAMESPACE, "patch", "workloadmixing", "ray", "--type=merge", f"--patch={patch}")
+
+
+def events(name: str) -> set[str]:
+    return {event["reason"] for event in items("events") if event["involvedObject"]["name"] == name}
