@@ -212,7 +212,7 @@ class JobMirror:
         gone = [row for row in missing if row.job_id not in purged]
         believed = self._doubt.believes(plan.suspicious(gone, rows), lost=len(gone))
         asked = gone[:VERIFY] if believed else []
-        self.lost = len(gone) - len(asked)
+        self.lost = sum(1 for row in gone[len(asked) :] if not row.terminal)
         await self._read([row.job_id for row in asked])
 
 

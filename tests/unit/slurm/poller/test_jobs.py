@@ -234,13 +234,26 @@ async def test_an_answer_in_which_most_jobs_are_missing_is_doubted_first() -> No
     await world.cycle()
     await world.cycle()
     assert (len(world.ids), world.doubted, world.slurm.read) == (6, [5], [])
+    assert world.mirror.lost == 5
     world.slurm.hidden = set()
     await world.cycle()
+    assert world.mirror.lost == 0
     world.slurm.purge(*range(6))
     await world.cycle()
     assert (len(world.ids), world.doubted) == (6, [5, 6])
     await world.cycle(after=PATIENCE)
-    assert world.ids == set()
+    assert (world.ids, world.mirror.lost) == (set(), 0)
+
+
+async def test_lost_jobs_count_until_slurm_was_asked_about_each() -> None:
+    count = VERIFY + 10
+    world = World(*(job(number) for number in range(count)))
+    await world.cycle()
+    world.slurm.purge(*range(count))
+    await world.cycle()
+    assert world.mirror.lost == count
+    await world.cycle(after=PATIENCE)
+    assert (len(world.ids), world.mirror.lost) == (10, 10)
 
 
 async def test_purged_jobs_that_were_over_are_nothing_strange() -> None:
@@ -251,6 +264,7 @@ async def test_purged_jobs_that_were_over_are_nothing_strange() -> None:
     world.slurm.purge(*range(2 * count))
     await world.cycle()
     assert (len(world.ids), len(world.slurm.read), world.doubted) == (count - VERIFY, VERIFY, [])
+    assert world.mirror.lost == 0
     await world.cycle()
     assert world.ids == set()
 
