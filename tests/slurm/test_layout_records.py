@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from support.layout_trials import current, pin_and_release, shapes_of, start, started, submit, verdict
 
+from k8s_bridge.sandbox.slurm_real import CommandFailed
 from k8s_bridge.slurm.layout import Exclusive, Layout, Refusal, digest, plan
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
@@ -54,6 +56,28 @@ async def test_what_cannot_be_met_is_refused_from_the_record(release: str, tmp_p
     finally:
         await slurm.stop()
     assert found == {options: "" if options in unseen else name for options, name in REFUSED.items()}
+
+
+@pytest.mark.parametrize("release", ["24.11", "22.05"])
+async def test_cpus_that_were_changed_while_there_was_no_node_count(release: str, tmp_path: Path) -> None:
+    slurm = await started(tmp_path, release=release)
+    try:
+        job = await submit(slurm, "-n1")
+        with pytest.raises(CommandFailed, match="configuration not available"):
+            await slurm.scontrol("update", f"JobId={job.job_id}", "NumCPUs=3")
+        layout = plan(await current(slurm, job.job_id), node_shape=None, exclusive=Exclusive.AS_ASKED)
+        assert isinstance(layout, Layout)
+        assert [shape.cpus for shape in shapes_of(layout)] == [3]
+        await start(slurm, job, shapes_of(layout))
+        await pin_and_release(slurm, job)
+        assert (await verdict(slurm, job.job_id)).active
+        await slurm.scontrol("requeuehold", str(job.job_id))
+        async with asyncio.timeout(60):
+            while not (after := await current(slurm, job.job_id)).pending:  # noqa: ASYNC110  # polled
+                await asyncio.sleep(0.1)
+        assert plan(after, node_shape=None, exclusive=Exclusive.AS_ASKED) == layout
+    finally:
+        await slurm.stop()
 
 
 async def test_a_requeued_job_has_the_layout_that_it_had(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ Told apart on real daemons (22.05 and 24.11, jobs held at submission):
   cpus_per_task and is exact.)
 - `cpu=` of tres_req_str is the exact total; `cpus` shrinks while a requeued job completes. 22.05 has no
   cpus_per_task: it is total / tasks there.
+- An update of the CPUs that comes while no node could run the job shows in `cpus` only. In the record of a
+  held job both are the same otherwise, whatever was asked for.
 - --mem=0 and no --mem at all both give memory_per_node 0; a flag tells them apart.
 - With --mem-per-gpu, memory_per_node repeats the amount of one GPU and means nothing.
 """
@@ -79,7 +81,7 @@ def read(job: Job) -> Request:
         max_nodes=most_nodes(job, nodes),
         tasks=job.tasks or 1,
         tasks_per_node=job.tasks_per_node or None,
-        cpus=requested_cpus(job.tres_request) or job.cpus or 1,
+        cpus=_total_cpus(job),
         cpus_per_task=_cpus_per_task(job),
         min_cpus=job.min_cpus_per_node or 1,
         cpu_step=job.cpus_per_task or 0,
@@ -92,12 +94,18 @@ def read(job: Job) -> Request:
     )
 
 
+def _total_cpus(job: Job) -> int:
+    counted = requested_cpus(job.tres_request)
+    settled = job.held and job.pending
+    return (job.cpus if settled else counted) or counted or job.cpus or 1
+
+
 def _cpus_per_task(job: Job) -> int:
     """The record's own number overflows at 65,536, so the total has a say; with --cpus-per-gpu it has not."""
     given = job.cpus_per_task or 1
     if job.cpus_per_tres:
         return given
-    total = requested_cpus(job.tres_request) or job.cpus or 1
+    total = _total_cpus(job)
     return max(given, -(-total // (job.tasks or 1)))
 
 
