@@ -17,6 +17,7 @@ from k8s_bridge.sandbox.ray_fake.runtime import RayRuntime
 from k8s_bridge.sandbox.ray_fake.start import start_options
 from k8s_bridge.sandbox.ray_fake.submitter import submission
 
+STORE = {"object_store_memory": 200_000_000.0}
 ADDRESS = "shared-head-svc.ns.svc.cluster.local:6379"
 
 
@@ -165,14 +166,17 @@ def test_a_busy_node_is_not_drained_as_idle_and_a_drained_one_gets_nothing_new()
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("ray", "start", "--address", "h:6379", "--num-cpus", "2"), {"CPU": 2.0, "memory": 1024.0**3}),
+        (
+            ("ray", "start", "--address", "h:6379", "--num-cpus", "2"),
+            {"CPU": 2.0, "memory": 1024.0**3, **STORE},
+        ),
         (
             ("bash", "-c", "ulimit -n 9; ray start --address=h:6379 --block"),
-            {"CPU": 1.0, "memory": 1024.0**3},
+            {"CPU": 1.0, "memory": 1024.0**3, **STORE},
         ),
         (
             ("sh", "-c", "exec ray start --address=$HEAD --num-gpus=1 --resources='{\"x\": 0.5}'"),
-            {"CPU": 1.0, "GPU": 1.0, "memory": 1024.0**3, "x": 0.5},
+            {"CPU": 1.0, "GPU": 1.0, "memory": 1024.0**3, "x": 0.5, **STORE},
         ),
     ],
 )

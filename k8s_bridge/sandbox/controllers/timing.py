@@ -70,8 +70,10 @@ class Timing:
     ray_leave: float = 1.0
     """How long an idle node takes to end."""
     ray_node_death: float = 40.0
-    """From the death of a node until its head knows."""
-    ray_head_lost: float = 60.0
+    """From the death of a node with its network until its head knows (33 to 40 s)."""
+    ray_node_killed: float = 14.0
+    """From the death of a node's processes alone until its head knows."""
+    ray_head_lost: float = 38.0
     """From the death of a head until its workers give up."""
 
     def scaled(self, factor: float) -> Timing:

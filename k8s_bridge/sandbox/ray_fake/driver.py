@@ -24,26 +24,29 @@ class Driver:
         """Return when the job is over."""
         await first(self._clock.sleep(self._timing.ray_driver), node.dead.wait())
         if job.status is JobStatus.PENDING and not node.silent.is_set() and not job.stop.is_set():
-            job.status, job.driver = JobStatus.RUNNING, driver_id
+            job.status, job.ran = JobStatus.RUNNING, True
             job.log = f"Running entrypoint for job {job.submission_id}: {job.entrypoint}\n"
-            await self._play(job, node, read_entrypoint(job.entrypoint))
+            await self._play(job, node, driver_id=driver_id)
         elif node.silent.is_set():
             await node.dead.wait()
         self._judge(job, node)
 
-    async def _play(self, job: RayJob, node: RayNode, script: Script) -> None:
-        connecting = self._timing.ray_init if _CONNECTS in job.entrypoint else 0.0
-        await first(self._until_end(script, connecting), job.stop.wait(), node.silent.wait())
+    async def _play(self, job: RayJob, node: RayNode, *, driver_id: str) -> None:
+        script = read_entrypoint(job.entrypoint)
+        await first(self._until_end(job, script, driver_id), job.stop.wait(), node.silent.wait())
         if node.silent.is_set():
             await node.dead.wait()
         elif not job.stop.is_set():
             job.exit_code = script.code
 
-    async def _until_end(self, script: Script, connecting: float) -> None:
+    async def _until_end(self, job: RayJob, script: Script, driver_id: str) -> None:
+        if _CONNECTS in job.entrypoint:
+            await self._clock.sleep(self._timing.ray_init)
+            job.driver = driver_id
         if script.seconds is None:
             await self._forever()
         else:
-            await self._clock.sleep(script.seconds + connecting)
+            await self._clock.sleep(script.seconds)
 
     async def _forever(self) -> None:
         while True:
@@ -53,7 +56,10 @@ class Driver:
         if job.status.terminal:
             return
         if node.silent.is_set():
-            text = messages.node_died(node.node_id, node.message or "")
+            why = (node.death or messages.Death.LOST).of_actors
+            text = messages.node_died(
+                job=job.submission_id, actor=job.actor, node=node.node_id, ip=node.ip, why=why
+            )
             self.end(job, JobStatus.FAILED, message=text, error=messages.DIED)
         elif job.exit_code is None:
             self.end(job, JobStatus.STOPPED)

@@ -16,6 +16,7 @@ from k8s_bridge.sandbox.clock import Clock
 from k8s_bridge.sandbox.controllers.timing import Timing
 from k8s_bridge.sandbox.ray_fake import messages
 from k8s_bridge.sandbox.ray_fake.driver import Driver
+from k8s_bridge.sandbox.ray_fake.messages import Death
 from k8s_bridge.sandbox.ray_fake.model import JobStatus, NodeState, RayJob, RayNode, demand_of
 from k8s_bridge.sandbox.ray_fake.racing import first
 from k8s_bridge.sandbox.ray_fake.start import StartOptions
@@ -49,14 +50,13 @@ class RayHead:
         """Seconds since the epoch."""
         return self._clock.now().timestamp()
 
-    def join(self, options: StartOptions, *, ip: str, name: str) -> RayNode:
+    def join(self, options: StartOptions, *, ip: str) -> RayNode:
         """A raylet has registered."""
         node_id = f"{self._random.getrandbits(224):056x}"
         labels = {NODE_ID: node_id} | dict(options.labels)
         node = RayNode(
             node_id=node_id,
             ip=ip,
-            name=name,
             head=options.head,
             total=options.resources,
             labels=labels,
@@ -67,23 +67,23 @@ class RayHead:
         return node
 
     def leave(self, node: RayNode) -> None:
-        """A raylet has said goodbye, after its drain; what still runs there is lost to a preemption."""
+        """A raylet has said goodbye, after its drain."""
         node.silent.set()
-        self._bury(node, messages.PREEMPTED if self.is_busy(node) else messages.TERMINATED)
+        self._bury(node, Death.DRAINED)
 
-    def lose(self, node: RayNode) -> None:
-        """A raylet has been killed; the head notices when heartbeats are missed."""
+    def lose(self, node: RayNode, *, noticed: float, why: Death = Death.LOST) -> None:
+        """A raylet has been killed; the head notices so many seconds later."""
         node.silent.set()
-        self._spawn(self._miss(node))
+        self._spawn(self._miss(node, noticed, why))
 
-    async def _miss(self, node: RayNode) -> None:
-        await self._clock.sleep(self._timing.ray_node_death)
-        self._bury(node, messages.HEALTH_CHECK_FAILED)
+    async def _miss(self, node: RayNode, noticed: float, why: Death) -> None:
+        await self._clock.sleep(noticed)
+        self._bury(node, why)
 
-    def _bury(self, node: RayNode, why: str) -> None:
+    def _bury(self, node: RayNode, why: Death) -> None:
         if node.state is NodeState.DEAD:
             return
-        node.state, node.message, node.ended = NodeState.DEAD, why, self.now
+        node.state, node.death, node.ended = NodeState.DEAD, why, self.now
         node.dead.set()
 
     def drain(self, node_id: str, *, only_idle: bool) -> bool:
@@ -122,8 +122,8 @@ class RayHead:
             entrypoint=body["entrypoint"],
             demand=demand_of(body),
             started=self.now,
-            metadata=body.get("metadata") or {},
-            runtime_env=body.get("runtime_env") or {},
+            metadata=body.get("metadata"),
+            runtime_env=body.get("runtime_env"),
         )
         self.jobs[name] = job
         self._spawn(self._expire(job))

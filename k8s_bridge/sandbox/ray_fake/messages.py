@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+
+class Death(StrEnum):
+    """Why a node is no more, as the State API says it."""
+
+    DRAINED = "Terminated due to preemption: Node received SIGTERM; draining before shutdown."
+    LOST = "Unexpected termination: health check failed due to missing too many heartbeats"
+
+    @property
+    def of_actors(self) -> str:
+        """The same, as the jobs of that node say it."""
+        return _TO_ACTORS[self]
+
+
+_TO_ACTORS = {
+    Death.DRAINED: "preempted: Node received SIGTERM; draining before shutdown.",
+    Death.LOST: "terminated unexpectedly: health check failed due to missing too many heartbeats",
+}
 _DEFAULTS = {
     "RUNNING": "Job is currently running.",
     "STOPPED": "Job was intentionally stopped.",
@@ -20,9 +39,16 @@ _TOO_LITTLE = (
     "checking the cluster's available resources with `ray status` and specifying fewer resources for the "
     "job entrypoint."
 )
-HEALTH_CHECK_FAILED = "Health check failed due to missing too many heartbeats"
-PREEMPTED = "The node was preempted."
-TERMINATED = "Expected termination: received SIGTERM"
+_DIED = """\
+Job supervisor actor died: The actor died unexpectedly before finishing this task.
+\tclass_name: JobSupervisor
+\tactor_id: {actor}
+\tpid: 1
+\tname: _ray_internal_job_actor_{job}
+\tnamespace: SUPERVISOR_ACTOR_RAY_NAMESPACE
+\tip: {ip}
+The actor died because its node has died. Node Id: {node}
+\tthe actor's node was {why}"""
 TIMEOUT, DIED, ENTRYPOINT = (
     "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
     "JOB_SUPERVISOR_ACTOR_DIED",
@@ -52,12 +78,9 @@ def exited(code: int, log: str) -> str:
     )
 
 
-def node_died(node_id: str, why: str) -> str:
+def node_died(*, job: str, actor: str, node: str, ip: str, why: str) -> str:
     """A job whose supervisor went down with its node."""
-    return (
-        "Job supervisor actor died: The actor died unexpectedly before finishing this task.\n"
-        f"\tThe actor died because its node has died. Node Id: {node_id}\n\t{why}"
-    )
+    return _DIED.format(job=job, actor=actor, node=node, ip=ip, why=why)
 
 
 def not_terminal(submission_id: str, status: str) -> str:

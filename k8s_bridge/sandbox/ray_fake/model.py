@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,10 @@ from enum import StrEnum
 from typing import Any
 
 from k8s_bridge.sandbox.apiserver.errors import Json
-from k8s_bridge.sandbox.ray_fake.messages import default_message
+from k8s_bridge.sandbox.ray_fake.messages import Death, default_message
+
+OF_THE_HEAD = "01000000"
+"""The job that supervisors belong to: the head's own driver."""
 
 
 class NodeState(StrEnum):
@@ -41,13 +45,12 @@ class RayNode:
 
     node_id: str
     ip: str
-    name: str
     head: bool
     total: Mapping[str, float]
     labels: Mapping[str, str]
     started: float
     state: NodeState = NodeState.ALIVE
-    message: str | None = None
+    death: Death | None = None
     ended: float | None = None
     draining: bool = False
     used: Counter[str] = field(default_factory=Counter)
@@ -85,25 +88,34 @@ class Demand:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class RayJob:
-    """One submission. `node`: where its supervisor is; `driver` the id that Ray gave to its driver."""
+    """One submission. `node`: where its supervisor is, or was; `ran`: its entrypoint was started there.
+
+    `driver`: the id of the driver, if the entrypoint has connected to the cluster.
+    """
 
     submission_id: str
     entrypoint: str
     demand: Demand
     started: float
     metadata: Mapping[str, str] | None = None
-    runtime_env: Mapping[str, Any] = field(default_factory=dict)
+    runtime_env: Mapping[str, Any] | None = None
     status: JobStatus = JobStatus.PENDING
     message: str | None = None
     error_type: str | None = None
     ended: float | None = None
     exit_code: int | None = None
     node: RayNode | None = None
+    ran: bool = False
     driver: str | None = None
     log: str = ""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     placed: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def actor(self) -> str:
+        """The id of its supervisor."""
+        return hashlib.sha256(self.submission_id.encode()).hexdigest()[:24] + OF_THE_HEAD
 
     @property
     def supervised(self) -> bool:

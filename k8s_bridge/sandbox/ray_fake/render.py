@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from k8s_bridge.sandbox.apiserver.errors import Json
-from k8s_bridge.sandbox.ray_fake.model import JobStatus, RayJob, RayNode
+from k8s_bridge.sandbox.ray_fake.model import OF_THE_HEAD, JobStatus, RayJob, RayNode
 
 _AGENT_PORT = 52365
 _SUPERVISORS = "SUPERVISOR_ACTOR_RAY_NAMESPACE"
@@ -13,20 +11,21 @@ _SUPERVISORS = "SUPERVISOR_ACTOR_RAY_NAMESPACE"
 
 def details(job: RayJob) -> Json:
     """A job of the jobs API."""
-    ran = job.node if job.driver else None
+    ran = job.node if job.ran else None
+    driver = {"id": job.driver, "node_ip_address": ran.ip, "pid": "1"} if ran and job.driver else None
     return {
         "type": "SUBMISSION",
         "job_id": job.driver,
         "submission_id": job.submission_id,
-        "driver_info": {"id": job.driver, "node_ip_address": ran.ip, "pid": "1"} if ran else None,
+        "driver_info": driver,
         "status": job.status.value,
         "entrypoint": job.entrypoint,
         "message": job.said,
         "error_type": job.error_type,
         "start_time": _milliseconds(job.started),
         "end_time": _milliseconds(job.ended),
-        "metadata": dict(job.metadata or {}),
-        "runtime_env": dict(job.runtime_env),
+        "metadata": job.metadata,
+        "runtime_env": job.runtime_env,
         "driver_agent_http_address": f"http://{ran.ip}:{_AGENT_PORT}" if ran else None,
         "driver_node_id": ran.node_id if ran else None,
         "driver_exit_code": job.exit_code,
@@ -40,12 +39,12 @@ def node(found: RayNode) -> Json:
         "node_ip": found.ip,
         "is_head_node": found.head,
         "state": found.state.value,
-        "state_message": found.message,
-        "node_name": found.name,
+        "state_message": found.death,
+        "node_name": found.ip,
         "resources_total": _offered(found),
         "labels": dict(found.labels),
         "start_time_ms": _milliseconds(found.started),
-        "end_time_ms": _milliseconds(found.ended),
+        "end_time_ms": _milliseconds(found.ended) or 0,
     }
 
 
@@ -55,14 +54,14 @@ def _offered(found: RayNode) -> Json:
 
 
 def supervisor(job: RayJob) -> Json:
-    """The actor that stands for a submission."""
+    """The actor that stands for a submission. It belongs to the head's own driver, not to the job's."""
     states = {JobStatus.PENDING: "PENDING_CREATION", JobStatus.RUNNING: "ALIVE"}
-    placed = job.node if job.status is not JobStatus.PENDING else None
+    placed = job.node if job.ran else None
     return {
-        "actor_id": hashlib.sha256(job.submission_id.encode()).hexdigest()[:32],
+        "actor_id": job.actor,
         "class_name": "JobSupervisor",
         "state": states.get(job.status, "DEAD"),
-        "job_id": job.driver or "",
+        "job_id": OF_THE_HEAD,
         "name": f"_ray_internal_job_actor_{job.submission_id}",
         "node_id": placed.node_id if placed else None,
         "pid": 1 if placed else 0,

@@ -33,7 +33,7 @@ class RayRuntime:
         if not options.head:
             return WorkerPod(self._heads, options, pod, ip=env.pod_ip)
         head = self._heads.open(pod, ip=env.pod_ip, environment=env.variables)
-        return HeadPod(self._heads, head, options, ip=env.pod_ip, name=pod["metadata"]["name"])
+        return HeadPod(self._heads, head, options, ip=env.pod_ip)
 
 
 def with_ray(heads: Heads, otherwise: SelectRuntime) -> SelectRuntime:

@@ -14,6 +14,7 @@ from k8s_bridge.sandbox.controllers.quantity import parse
 
 _START = re.compile(r"(?:^|[\s;&/])ray\s+start\s(?P<rest>.*)", re.DOTALL)
 _REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+_STORE = 200_000_000.0  # bytes; Ray takes a part of what /dev/shm has
 _MILLI, _GPU = 1000, "nvidia.com/gpu"
 
 
@@ -55,7 +56,7 @@ def start_options(pod: Pod, env: PodEnv) -> StartOptions:
         head="head" in options,
         address=options.get("address", ""),
         resources=_resources(options, main_container(pod)),
-        labels=_labels(options.get("labels", "")),
+        labels=_group(env) | _labels(options.get("labels", "")),
     )
 
 
@@ -78,6 +79,7 @@ def _resources(options: Mapping[str, str], container: Mapping[str, Any]) -> dict
         "CPU": float(options["num-cpus"]) if "num-cpus" in options else _cpus(amounts),
         "GPU": float(options.get("num-gpus") or _amount(amounts, _GPU)),
         "memory": float(options.get("memory") or _amount(amounts, "memory")),
+        "object_store_memory": float(options.get("object-store-memory") or _STORE),
     }
     custom = json.loads(options.get("resources") or "{}")
     return {name: float(amount) for name, amount in (offered | custom).items() if amount}
@@ -90,6 +92,11 @@ def _cpus(amounts: Mapping[str, Any]) -> float:
 
 def _amount(amounts: Mapping[str, Any], name: str) -> float:
     return float(parse(name, str(amounts[name]))) if name in amounts else 0.0
+
+
+def _group(env: PodEnv) -> dict[str, str]:
+    group = env.variables.get("RAY_NODE_TYPE_NAME")
+    return {"ray.io/node-group": group} if group else {}
 
 
 def _labels(text: str) -> dict[str, str]:

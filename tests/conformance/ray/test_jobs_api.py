@@ -27,12 +27,23 @@ async def test_a_job_runs_and_tells_how_it_ended(ray):
     )
     assert job["start_time"] < job["end_time"]
     assert job["error_type"] is None
-    assert job["runtime_env"] == {}
-    assert job["metadata"] == {}
+    assert (job["runtime_env"], job["metadata"]) == (None, None)
+    assert (job["job_id"], job["driver_info"]) == (None, None), "it has never connected to the cluster"
     assert job["driver_node_id"] in [
         n["node_id"] for n in await ray.state("nodes", ("is_head_node", "=", "True"))
     ]
     assert f"Running entrypoint for job {name}" in logs["logs"]
+
+
+async def test_a_driver_that_connects_has_an_id_of_its_own(ray):
+    name = await ray.submit('python3 -c "import ray; ray.init(); print(1)"')
+
+    job = await ray.until_job(name, "SUCCEEDED", "FAILED")
+
+    assert job["status"] == "SUCCEEDED"
+    assert len(job["job_id"]) == 8
+    assert job["driver_info"]["id"] == job["job_id"]
+    assert (await ray.head.get(f"/api/jobs/{job['job_id']}")).json()["submission_id"] == name
 
 
 async def test_a_failed_entrypoint_is_told_with_its_code(ray):

@@ -16,7 +16,14 @@ async def test_nodes_tell_what_they_offer(ray):
         assert node["labels"]["ray.io/node-id"] == node["node_id"]
         assert len(node["node_id"]) == 56
         assert node["resources_total"][f"node:{node['node_ip']}"] == 1.0
-        assert node["start_time_ms"] > 0
+        assert (node["start_time_ms"] > 0, node["end_time_ms"], node["node_name"]) == (
+            True,
+            0,
+            node["node_ip"],
+        )
+        assert node["resources_total"]["object_store_memory"] > 0
+    assert head["labels"]["ray.io/node-group"] == "headgroup"
+    assert worker["labels"]["ray.io/node-group"] == "common"
     assert "CPU" not in head["resources_total"]
     assert head["resources_total"]["node:__internal_head__"] == 1.0
     assert worker["resources_total"]["CPU"] == 1.0
@@ -62,6 +69,7 @@ async def test_a_job_shows_as_its_supervisor(ray):
     assert (running["state"], pending["state"]) == ("ALIVE", "PENDING_CREATION")
     assert running["node_id"] == (await ray.job(name))["driver_node_id"]
     assert not pending["node_id"]
+    assert running["job_id"] == pending["job_id"] == "01000000"
     await ray.head.post(f"/api/jobs/{name}/stop")
 
 

@@ -11,6 +11,10 @@ pytestmark = pytest.mark.timeout(900)
 JOB = "ray-bridge.x-k8s.io/job"
 
 
+DRAINED = "Terminated due to preemption: Node received SIGTERM; draining before shutdown."
+LOST = "Unexpected termination: health check failed due to missing too many heartbeats"
+
+
 def options(token: str) -> str:
     return f"""--resources '{{"rb-{token}": 1}}' --labels {JOB}={token}"""
 
@@ -60,7 +64,7 @@ async def test_an_idle_worker_that_is_told_to_go_says_goodbye(ray):
     await ray.delete(JOBSETS, jobset, propagationPolicy="Background")
     node = await ray.node_with(JOB, token, "DEAD")
 
-    assert "SIGTERM" in node["state_message"]
+    assert node["state_message"] == DRAINED
     assert node["end_time_ms"] >= node["start_time_ms"]
 
 
@@ -81,6 +85,23 @@ async def test_a_job_whose_worker_is_killed_fails_when_the_head_notices(ray):
     assert dead["state"] == "DEAD"
 
 
+async def test_a_busy_worker_without_the_time_to_drain_is_missed(ray):
+    token = ray.mark
+    jobset, node = await join(ray, token, grace=5)
+    job = await ray.submit("sleep 300", entrypoint_resources={f"rb-{token}": 0.001})
+    await ray.until_job(job, "RUNNING")
+
+    await ray.delete(JOBSETS, jobset, propagationPolicy="Background")
+    done = await ray.until_job(job, "FAILED")
+    dead = await ray.node_with(JOB, token, "DEAD")
+
+    assert done["message"].endswith(
+        f"The actor died because its node has died. Node Id: {node['node_id']}\n\tthe actor's node was "
+        "terminated unexpectedly: health check failed due to missing too many heartbeats"
+    )
+    assert dead["state_message"] == LOST
+
+
 async def test_a_busy_worker_drains_and_takes_its_job_down(ray):
     token = ray.mark
     jobset, _ = await join(ray, token, grace=90)
@@ -91,4 +112,6 @@ async def test_a_busy_worker_drains_and_takes_its_job_down(ray):
     done = await ray.until_job(job, "FAILED")
 
     assert done["error_type"] == "JOB_SUPERVISOR_ACTOR_DIED"
-    assert "preempted" in done["message"]
+    assert done["message"].endswith(
+        "the actor's node was preempted: Node received SIGTERM; draining before shutdown."
+    )
