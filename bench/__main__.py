@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from bench import alone, decide, evictions, held, layout, life, lives, twenty
+from bench import alone, decide, decide_ray, evictions, held, layout, life, lives, twenty
 from bench.bridge import OURS, PLACEHOLDERS
 from bench.places import NAMES as PLACES
 from bench.places import Place, place
@@ -37,7 +37,11 @@ _IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
     "lives": (lives.run, 10_000),
 }
 """Scenario -> what runs it, and its number of jobs."""
-_ALONE: Mapping[str, Callable[[], Result]] = {"decide": decide.run, "layout": layout.run}
+_ALONE: Mapping[str, Callable[[], Result]] = {
+    "decide": decide.run,
+    "decide_ray": decide_ray.run,
+    "layout": layout.run,
+}
 """What needs no world."""
 _NAMES = (*_ALONE, *_IN_A_WORLD)
 _SCENARIOS: Mapping[str, tuple[str, ...]] = {

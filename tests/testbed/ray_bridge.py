@@ -19,15 +19,20 @@ import yaml
 from k8s_bridge.ray import names
 from k8s_bridge.ray.policies import policies
 from k8s_bridge.sandbox.slurm_real.network import free_port
-from testbed import images, ray_cluster
+from testbed import chart, images, ray_cluster
+from testbed.certificates import write_kubeconfig
 from testbed.control import kubectl
-from testbed.places import KUBECONFIG
 from testbed.ray_cluster import NAME, NAMESPACE, RayCluster
 from testbed.shell import Failed, until
 
 MIXING = "ray"
 LOW, HIGH = "ray-low", "ray-high"
 _CLASSES = {LOW: 100, HIGH: 10_000}
+_VALUES = {
+    "slurmBridge": {"enabled": False},
+    "rayBridge": {"enabled": True, "namespaces": [NAMESPACE], "policies": {"enabled": False}},
+}
+_ACCOUNT = "k8s-bridge-ray"
 _UP_WITHIN = 30.0
 QUICK = 'python3 -c "import ray; ray.init(); print(ray.get(ray.remote(lambda: 42).remote()))"'
 
@@ -65,6 +70,7 @@ class Bridge:
     """`k8s-bridge run ray` as a process of its own."""
 
     log: Path
+    kubeconfig: Path
     cluster: RayCluster
     port: int = field(default_factory=free_port)
     _popen: subprocess.Popen[bytes] | None = None
@@ -73,7 +79,8 @@ class Bridge:
         """Start it and wait until it is ready."""
         argv = (
             sys.executable, "-m", "k8s_bridge.cli.main", "run", "ray",
-            f"--kubeconfig={KUBECONFIG}", f"--namespace={NAMESPACE}", "--election=none",
+            f"--kubeconfig={self.kubeconfig}", f"--namespace={NAMESPACE}",
+            f"--lease-name={_ACCOUNT}-leader",
             f"--http=127.0.0.1:{self.port}", "--log-format=json", "--allow-insecure-tls",
         )  # fmt: skip
         with self.log.open("ab") as out:
@@ -118,10 +125,20 @@ def running(log: Path, *, objects: Iterable[Mapping[str, Any]] = (), **ray: Any)
     """
     with ray_cluster.running() as cluster:
         kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
-        documents = [*_classes(), *objects, *policies(prefix="ray-bridge", mutating="v1beta1"), mixing(**ray)]
+        rights = chart.rights(_VALUES, namespace=NAMESPACE)
+        documents = [
+            *rights,
+            *_classes(),
+            *objects,
+            *policies(prefix="ray-bridge", mutating="v1beta1"),
+            mixing(**ray),
+        ]
         text = yaml.safe_dump_all(documents)
         kubectl("apply", "-f", "-", stdin=text)
-        bridge = Bridge(log, cluster)
+        kubeconfig = log.with_name("kubeconfig")
+        token = kubectl("-n", NAMESPACE, "create", "token", _ACCOUNT, "--duration=24h")
+        write_kubeconfig(kubeconfig, token=token.strip(), namespace=NAMESPACE)
+        bridge = Bridge(log, kubeconfig, cluster)
         try:
             _await_policies()
             bridge.start()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from support import ray_units as make
-from support.ray_units import NOW
 
+from bench import ray_units as make
+from bench.ray_units import NOW
 from k8s_bridge.core.effects import Delete, Event, Patch
 from k8s_bridge.ray import names
 from k8s_bridge.ray.decide import decide

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support import ray_units as make
 
+from bench import ray_units as make
 from k8s_bridge.ray.request import Refusal, Request, request_of
 
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ray_units as make
 
 from api.v1alpha1.ray import Confinement, DriverPlacement
+from bench import ray_units as make
 from k8s_bridge.ray import cel, names, shim, submission
 
 RAY = {

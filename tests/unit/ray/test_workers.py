@@ -6,9 +6,9 @@ import json
 import shlex
 
 import pytest
-from support import ray_units as make
 
 from api.v1alpha1.ray import RayWorker
+from bench import ray_units as make
 from k8s_bridge.core import naming
 from k8s_bridge.ray import names
 from k8s_bridge.ray.request import Request, request_of
