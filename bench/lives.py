@@ -13,12 +13,13 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from bench.bridge import Bridge
+from bench.bridge import Bridge, eventually
 from bench.places import Place
 from bench.report import Result
 from bench.stage import Scene, scene
 from bench.witness import Witness
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS
+from k8s_bridge.sandbox.slurm_fake.cluster import Cluster
 from k8s_bridge.sandbox.world import JobRequest, WorldConfig
 from k8s_bridge.sandbox.world.config import BATCH, NORMAL
 from k8s_bridge.sandbox.world.fake_side import FakeSide
@@ -28,11 +29,9 @@ RUN = 20
 """Jobs of a round that run to their end."""
 _IN_FLIGHT = 40
 _LONG = 86_400.0
-_PURGED_AFTER = 60.0
-"""Seconds: long enough for a bridge on a busy machine to see how each job ended."""
 _WITHIN = 300.0
 _WARM = 4
-"""Rounds that are not counted: pools and caches fill, and jobs that are not purged yet become many."""
+"""Rounds that are not counted: pools and caches fill."""
 _FEW = 3
 """Rounds of which the median counts."""
 
@@ -47,7 +46,7 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
         spec={"partitionMappings": [partition]},
     )
     async with scene(config, place=place, command=command, witness=Witness(stamping=False)) as stage:
-        _purge_soon(stage)
+        _purge_after(stage, _LONG)
         bridge = await stage.start()
         began = perf_counter()
         sizes = [await _round(stage, bridge, number) for number in range(max(1, jobs // ROUND))]
@@ -55,10 +54,12 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
     return Result(scenario="lives", measured=_measured(sizes, seconds=seconds), detail={"rss_mib": sizes})
 
 
-def _purge_soon(stage: Scene) -> None:
+def _purge_after(stage: Scene, seconds: float) -> Cluster:
     side = stage.world.slurm
     assert isinstance(side, FakeSide), "real Slurm purges by its own MinJobAge"
-    side.slurm.cluster.settings = replace(side.slurm.cluster.settings, min_job_age=_PURGED_AFTER)
+    cluster = side.slurm.cluster
+    cluster.settings = replace(cluster.settings, min_job_age=seconds)
+    return cluster
 
 
 async def _round(stage: Scene, bridge: Bridge, number: int) -> float:
@@ -74,6 +75,9 @@ async def _round(stage: Scene, bridge: Bridge, number: int) -> float:
         await world.scancel(job_id)
     await _over(stage, waiters)
     await world.until(lambda: not world.storage.list(JOBSETS), what="no JobSet is left", seconds=_WITHIN)
+    cluster = _purge_after(stage, 0.0)  # not sooner: a busy machine may see late how a job ended
+    await eventually(lambda: not cluster.jobs, what="all jobs are purged", seconds=_WITHIN)
+    _purge_after(stage, _LONG)
     size = bridge.usage().rss / (1 << 20)
     print(f"  round {number}: {size:.1f} MiB", file=sys.stderr, flush=True)
     return size
