@@ -18,7 +18,9 @@ def foreign(facts: Facts) -> bool:
     """Not in a managed shared cluster, or submitted by a person (InteractiveMode)."""
     if facts.gone:
         return False
-    return not facts.inner or not facts.unit.managed or facts.job.spec.submission_mode == _PEOPLE_SUBMIT
+    if not facts.inner or facts.job.spec.submission_mode == _PEOPLE_SUBMIT:
+        return True
+    return not facts.unit.managed and not facts.released
 
 
 def left_nothing(facts: Facts) -> bool:

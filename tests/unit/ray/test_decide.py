@@ -277,6 +277,13 @@ def test_a_job_that_is_not_ours_is_held_by_nothing_of_ours(unit):
     assert done(unit) == ["LetPass"]
 
 
+def test_a_running_job_keeps_its_workers_when_its_cluster_is_managed_no_more():
+    running = make.let_go(status={"jobStatus": "RUNNING"}, managed=False, request=None)
+
+    assert verdict(running).state == State.RUNNING
+    assert done(running) == []
+
+
 @pytest.mark.parametrize(
     "unit",
     [
