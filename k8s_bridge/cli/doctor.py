@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -78,6 +79,7 @@ def doctor(  # noqa: PLR0913 - one for each option
         only=names,
         files=tuple(_placed(mixing_of(path), server.namespace) for path in paths),
         account=account,
+        within=bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and not kubeconfig,
         means=Means(
             token_file=token_file,
             conf=_conf(slurm_config),

@@ -37,6 +37,8 @@ class Subject:
     files: tuple[WorkloadMixing, ...] = ()
     account: str = ""
     """Whose rights are looked at, as `namespace/name`; "": the bridge's, where its Deployment is seen."""
+    within: bool = False
+    """Whether this runs in the bridge's own pod, so that its own rights are the bridge's."""
     means: Means = field(default_factory=Means)
 
 
@@ -102,7 +104,7 @@ class _Examination:
             served=served,
             resources=resources,
             rights=await look_cluster.rights(self._client, self._rights(bridge), account=account),
-            whose=f"ServiceAccount {account}" if account else "whoever runs this",
+            whose=self._whose(account),
             deployments=deployments,
             kueue=await look_cluster.kueue_config(self._client, seen_),
             namespaces={
@@ -112,6 +114,11 @@ class _Examination:
         )
         told = [*results(CLUSTER, cluster, about=CLUSTER_NAME), *self._told]
         return told + await self._mixings(bridge)
+
+    def _whose(self, account: str) -> str:
+        if account:
+            return f"ServiceAccount {account}"
+        return "this pod's ServiceAccount" if self._subject.within else ""
 
     async def _find(self) -> None:
         for namespace in self._subject.namespaces:

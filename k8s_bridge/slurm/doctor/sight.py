@@ -38,7 +38,7 @@ class ClusterSight:
     """Plurals served of each group/version that is wanted."""
     rights: Mapping[Right, bool | Hidden]
     whose: str
-    """Whose rights these are."""
+    """Whose rights these are; "" when they are those of whoever looks, who need not be the bridge."""
     deployments: tuple[Deployment, ...] | Hidden
     kueue: Seen[KueueConfig]
     namespaces: Mapping[str, Seen[Namespace]]

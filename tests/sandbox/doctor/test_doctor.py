@@ -17,7 +17,7 @@ from api.load import parse_workloadmixing
 from k8s_bridge.cli.main import main
 from k8s_bridge.cli.output import Exit
 from k8s_bridge.kube import auth
-from k8s_bridge.sandbox.apiserver.kinds import ALL, WORKLOADMIXINGS
+from k8s_bridge.sandbox.apiserver.kinds import ALL, DEPLOYMENTS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
 from k8s_bridge.slurm.doctor import Verdict, parse, rights
 from k8s_bridge.slurm.doctor.views import Selector, selects
@@ -83,6 +83,23 @@ async def test_the_rights_are_those_of_whom_is_asked_for(patient):
     patient.subject = replace(patient.subject, account="hpc/somebody")
     found = {one.check: one.seen for one in await patient.results()}
     assert found["rights"].startswith("ServiceAccount hpc/somebody has all")
+
+
+@pytest.mark.parametrize(
+    ("within", "verdict", "text"),
+    [
+        (False, Verdict.UNSEEN, "your own rights, not the bridge's"),
+        (True, Verdict.WRONG, "this pod's ServiceAccount may not: patch workloads.kueue.x-k8s.io"),
+    ],
+)
+async def test_ones_own_rights_are_the_bridges_only_in_its_pod(patient, within, verdict, text):
+    patient.world.server.app.reviews.denied.add(("kueue.x-k8s.io", "workloads", "patch"))
+    patient.storage.delete(DEPLOYMENTS, "bridge", "k8s-bridge-controller")
+    patient.subject = replace(patient.subject, within=within)
+    (told,) = [one for one in await patient.results() if one.check == "rights"]
+    assert told.verdict is verdict
+    assert text in told.seen
+    assert told.cure
 
 
 def test_the_rights_looked_at_are_those_that_the_chart_grants():

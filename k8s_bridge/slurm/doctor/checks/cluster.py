@@ -84,15 +84,19 @@ def rights(sight: ClusterSight) -> Iterator[Finding]:
     for right, allowed in sight.rights.items():
         if isinstance(allowed, Hidden):
             cure = "ask from within: kubectl exec deploy/k8s-bridge -- k8s-bridge doctor"
-            yield unseen(f"the rights of {sight.whose}: {allowed.why}", cure=cure)
+            yield unseen(f"the rights of {sight.whose or 'yourself'}: {allowed.why}", cure=cure)
             return
         if not allowed:
             denied[right.namespace].append(right)
+    if denied and not sight.whose:
+        cure = "name the bridge's ServiceAccount with --service-account, or run this in its pod"
+        yield unseen("these are your own rights, not the bridge's, and some are missing", cure=cure)
+        return
     for rights_ in denied.values():
         text = "; ".join(map(str, rights_))
         yield wrong(f"{sight.whose} may not: {text}", cure=_cure_of(rights_))
     if not denied:
-        yield fine(f"{sight.whose} has all {len(sight.rights)} rights that are needed")
+        yield fine(f"{sight.whose or 'whoever runs this'} has all {len(sight.rights)} rights that are needed")
 
 
 def _cure_of(denied: list[Right]) -> str:
