@@ -10,6 +10,7 @@ import base64
 import binascii
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 _CHALLENGES = ('Basic realm="k8s-bridge: any user, the token as password"', "Bearer")
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +45,20 @@ NEAR = Access()
 
 def _is_near(request: Request) -> bool:
     """From this machine, and to it: not what a web page asks for whose own name leads here."""
-    host = request.client.host if request.client is not None else ""
-    return _is_loopback(host) and (request.url.hostname == "localhost" or _is_address(request.url.hostname))
+    client = request.client.host if request.client is not None else ""
+    asked = _HOST.fullmatch(request.headers.get("host", ""))
+    return _is_loopback(client) and asked is not None and _is_here(asked["name"])
 
 
 def _is_loopback(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
-
-
-def _is_address(host: str | None) -> bool:
     try:
-        ipaddress.ip_address(host or "")
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-    return True
+
+
+def _is_here(name: str) -> bool:
+    return name == "localhost" or _is_loopback(name.strip("[]"))
 
 
 def _ask() -> Response:

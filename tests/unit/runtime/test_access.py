@@ -51,6 +51,11 @@ async def test_without_a_token_units_are_told_over_loopback_only(client, base, c
     assert (await answer(Access(), client=client, base=base)).status_code == code
 
 
+@pytest.mark.parametrize("host", ["", "[", "[::1", "a b", "127.0.0.1@evil.example", "127.0.0.1.evil.example"])
+async def test_a_host_that_is_none_is_not_near(host):
+    assert (await answer(Access(), Host=host)).status_code == 403
+
+
 @pytest.mark.parametrize("client", ["127.0.0.1", "10.0.0.7"])
 @pytest.mark.parametrize("sent", [f"Bearer {TOKEN}", f"bearer {TOKEN}", basic(TOKEN), basic(TOKEN, user="")])
 async def test_with_the_token_they_are_told_to_anybody(guarded, client, sent):
