@@ -63,6 +63,7 @@ class Observer:
             key=key,
             job=job,
             managed=managed,
+            elsewhere=self._setup.elsewhere.get(cluster_of(job), "") if job else "",
             cluster=cluster,
             jobset=jobset,
             workload=self._workload(jobset),

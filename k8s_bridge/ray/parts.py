@@ -27,6 +27,7 @@ from k8s_bridge.ray.stages import Stages
 from k8s_bridge.ray.tables import Tables
 from k8s_bridge.ray.unit import Key
 from k8s_bridge.runtime.backoff import Backoff
+from k8s_bridge.runtime.claims import Claim
 from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.reading import Reading, UnitGroup
@@ -40,10 +41,12 @@ class Parts:
     def __init__(self, services: Services, mixing: WorkloadMixing, status: Status) -> None:
         self._name = name = f"{mixing.metadata.namespace}/{mixing.metadata.name}"
         self._services = services
+        self._mixing = mixing
         self._setup = Setup(mixing)
         self._tables = tables = Tables()
         self._observer = Observer(tables, self._setup)
-        self._sources = Sources(services.client, tables, namespace=mixing.metadata.namespace)
+        meta = mixing.metadata
+        self._sources = Sources(services.client, tables, namespace=meta.namespace, mixing=meta.name)
         self._versions = Versions(services.client, namespace=mixing.metadata.namespace, found=self._found)
         self._head = RayHead()
         addresses = Addresses(services.client, services.redactor)
@@ -90,11 +93,28 @@ class Parts:
         self._stopping = asyncio.Event()
         tables.subscribe(self._queue.add)
         self._controller.on_again(self._queue.add)
-        self._reporter.configure(self._setup)
+        self._claim()
+        self._take_over()
 
     def configure(self, mixing: WorkloadMixing) -> None:
         """Take another spec over, and look at every unit in its light."""
-        self._setup = Setup(mixing)
+        self._mixing = mixing
+        self._claim()
+        self._take_over()
+
+    def _claim(self) -> None:
+        """Of two mixings that manage one cluster the older serves it."""
+        meta, spec = self._mixing.metadata, self._mixing.spec.ray
+        claim = Claim(
+            cluster=f"RayClusters of {meta.namespace}",
+            namespace=meta.namespace,
+            partitions=frozenset(managed.name for managed in spec.managed_clusters) if spec else frozenset(),
+            created=meta.creation_timestamp,
+        )
+        self._services.claims.make(self._name, claim, on_change=self._take_over)
+
+    def _take_over(self) -> None:
+        self._setup = Setup(self._mixing, elsewhere=self._services.claims.elsewhere(self._name))
         self._observer.configure(self._setup)
         self._reporter.configure(self._setup)
         self._loop.resync()
@@ -141,6 +161,7 @@ class Parts:
         for part in (self._sources, self._versions, self._reporter, self._auditor):
             part.stop()
         await asyncio.wait(running)
+        services.claims.leave(name)
         await self._head.aclose()
         services.health.remove(name)
         services.units.remove(name)

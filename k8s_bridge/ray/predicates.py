@@ -20,7 +20,8 @@ def foreign(facts: Facts) -> bool:
         return False
     if not facts.inner or facts.job.spec.submission_mode == _PEOPLE_SUBMIT:
         return True
-    return not facts.unit.managed and not facts.released
+    ours = facts.released and facts.unit.jobset is not None
+    return bool(facts.unit.elsewhere) or (not facts.unit.managed and not ours)
 
 
 def left_nothing(facts: Facts) -> bool:

@@ -58,6 +58,8 @@ class Reporter:
             why = "it deletes the shared cluster when a job is run again, so preempted jobs are not; use 1.6"
             yield "KubeRayTooOld", f"this KubeRay is older than 1.6: {why}"
         for managed in setup.spec.managed_clusters:
+            if other := setup.elsewhere.get(managed.name):
+                yield "Conflicting", f"RayCluster {managed.name} is served by {other}, which is older"
             if f"{setup.namespace}/{managed.name}" not in self._tables.clusters:
                 yield "RayClusterMissing", f"RayCluster {setup.namespace}/{managed.name} does not exist"
         look, preferred = self._observer.troubles, setup.spec.worker.preferred_topology

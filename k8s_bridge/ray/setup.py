@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from api.ray_views import RayCluster, RayJob
 from api.v1alpha1 import WorkloadMixing
 from api.v1alpha1.ray import ManagedCluster, RaySpec
@@ -10,13 +13,17 @@ from k8s_bridge.ray.request import Refusal, Request, request_of
 from k8s_bridge.ray.unit import Policy, Requeue
 from k8s_bridge.ray.workers import Like, Owner, like_of
 
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+
 
 class Setup:
     """Looks up what applies to a job. `spec` must be there."""
 
-    def __init__(self, mixing: WorkloadMixing) -> None:
+    def __init__(self, mixing: WorkloadMixing, *, elsewhere: Mapping[str, str] = NOWHERE) -> None:
+        """`elsewhere`: shared clusters that other mixings of the namespace serve, each with who does."""
         assert mixing.spec.ray is not None
         self.mixing = mixing
+        self.elsewhere = elsewhere
         self.spec: RaySpec = mixing.spec.ray
         self._clusters = {one.name: one for one in self.spec.managed_clusters}
         self._of_cluster = {one.name: compile_tree(one.pod_template) for one in self.spec.managed_clusters}
@@ -28,8 +35,8 @@ class Setup:
         return self.mixing.metadata.namespace
 
     def manages(self, cluster: str) -> bool:
-        """Whether a shared cluster is managed."""
-        return cluster in self._clusters
+        """Whether a shared cluster is managed here."""
+        return cluster in self._clusters and cluster not in self.elsewhere
 
     def request(self, job: RayJob) -> Request | Refusal:
         """What the job asks for."""

@@ -17,6 +17,7 @@ from api.views import (
     Workload,
     WorkloadPriorityClass,
 )
+from k8s_bridge.core import naming
 from k8s_bridge.kube.reflector import Reflector
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.ray import names
@@ -26,8 +27,8 @@ from k8s_bridge.ray.tables import Tables
 class Sources:
     """All watches that the bridge needs, as one thing to run and to ask whether it has synced."""
 
-    def __init__(self, client: KubeClient, tables: Tables, *, namespace: str) -> None:
-        ours = f"{names.MANAGED_BY}={names.MANAGER}"
+    def __init__(self, client: KubeClient, tables: Tables, *, namespace: str, mixing: str) -> None:
+        ours = f"{names.MANAGED_BY}={names.MANAGER},{names.WORKLOADMIXING}={naming.label_value(mixing)}"
         held = f"{names.SUBMITTER}=true"
         self._reflectors: dict[str, Reflector[Any]] = {
             "RayJobs": Reflector(client, RayJob, tables.jobs, namespace=namespace),

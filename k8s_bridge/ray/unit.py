@@ -93,6 +93,8 @@ class Unit:
     job: RayJob | None = None
     managed: bool = False
     """Whether its cluster is among the managedClusters."""
+    elsewhere: str = ""
+    """The WorkloadMixing that serves its cluster instead of this one; "" when none does."""
     cluster: RayCluster | None = None
     jobset: JobSet | None = None
     workload: Workload | None = None

@@ -162,6 +162,12 @@ class RaySandbox:
             if event.get("reportingComponent") == RAY.name
         }
 
+    def ray_ready(self, mixing: str) -> str:
+        """The reason of a WorkloadMixing's condition RayReady."""
+        status = self.storage.get(kinds.WORKLOADMIXINGS, NAMESPACE, mixing).get("status") or {}
+        found = {each["type"]: each["reason"] for each in status.get("conditions") or []}
+        return found.get("RayReady", "")
+
     def submissions(self) -> dict[str, str]:
         """What Ray says of every submission that it knows: its status by its id."""
         head = self.controllers.ray.at(NAMESPACE, CLUSTER)
@@ -241,7 +247,7 @@ def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
             (kinds.BY_KIND[obj["apiVersion"], obj["kind"]], obj)
             for obj in policies(prefix="ray", mutating="v1beta1")
         ),
-        (kinds.WORKLOADMIXINGS, _mixing(section | dict(ray))),
+        (kinds.WORKLOADMIXINGS, mixing(section | dict(ray))),
         (
             kinds.RAYCLUSTERS,
             {
@@ -256,9 +262,10 @@ def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
     ]
 
 
-def _mixing(section: Mapping[str, Any]) -> Json:
+def mixing(section: Mapping[str, Any], *, name: str = "main") -> Json:
+    """A WorkloadMixing whose Slurm nobody serves here."""
     return {
-        "metadata": {"name": "main", "namespace": NAMESPACE},
+        "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
             "slurmRestURL": "http://127.0.0.1:1",
             "allowInsecureHTTP": True,

@@ -24,8 +24,11 @@ def give_back(facts: Facts, now: float) -> Verdict:
 
 
 def let_go(facts: Facts, now: float) -> Verdict:
-    """Not for us (any more): nothing of ours may hold it."""
+    """Not for us (any more): nothing of ours may hold it, unless it is another's to let go."""
     del now
+    if facts.unit.elsewhere:
+        text = f"its cluster is served by WorkloadMixing {facts.unit.elsewhere}"
+        return verdict("ServedElsewhere", text, *without_workers(facts))
     held = [pod for pod in facts.unit.submitters if is_held(pod)]
     passes: tuple[Effect, ...] = tuple(
         LetPass(pod=pod.metadata.name, version=pod.metadata.resource_version) for pod in held

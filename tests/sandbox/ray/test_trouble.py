@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, sandbox
+from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, mixing, sandbox
 
 from k8s_bridge.sandbox.apiserver import kinds
 
@@ -151,3 +151,16 @@ async def test_workers_that_never_join_are_given_up(tmp_path: Path):
         told = {"WorkerJobSetFailed", "WorkerRetriesExhausted"}
         await world.until(lambda: told <= world.events(), what="both are told")
         await world.until(lambda: not world.jobsets(), what="its quota is given back")
+
+
+async def test_of_two_workloadmixings_of_one_cluster_the_older_serves_it(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        section = world.storage.get(kinds.WORKLOADMIXINGS, NAMESPACE, "main")["spec"]["ray"]
+        world.create(kinds.WORKLOADMIXINGS, mixing(section, name="newer"))
+
+        await world.until(lambda: world.ray_ready("newer") == "Conflicting", what="the newer says so")
+        world.submit("job", seconds=1.0)
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it succeeds")
+        assert world.notes("job").get("requeues") is None
+        assert world.ray_ready("main") == "Ready"

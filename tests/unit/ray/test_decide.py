@@ -277,6 +277,23 @@ def test_a_job_that_is_not_ours_is_held_by_nothing_of_ours(unit):
     assert done(unit) == ["LetPass"]
 
 
+def test_a_job_that_another_workloadmixing_serves_is_not_let_go():
+    other = make.unit(managed=False, request=None, elsewhere="ray/older")
+
+    running = make.let_go(
+        status={"jobStatus": "RUNNING"},
+        managed=False,
+        request=None,
+        elsewhere="ray/older",
+        jobset=None,
+        workload=None,
+        workers=(),
+    )
+
+    assert verdict(other).state == verdict(running).state == State.FOREIGN
+    assert done(other) == done(running) == []
+
+
 def test_a_running_job_keeps_its_workers_when_its_cluster_is_managed_no_more():
     running = make.let_go(status={"jobStatus": "RUNNING"}, managed=False, request=None)
 
