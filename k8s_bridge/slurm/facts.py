@@ -10,7 +10,7 @@ from api.views import Pod
 from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Admission, Capacity, admission_of, condition
 from k8s_bridge.core.lazy import lazy
-from k8s_bridge.slurm.eligibility import Obstacle, obstacle
+from k8s_bridge.slurm.eligibility import REASONS, Obstacle, obstacle
 from k8s_bridge.slurm.hostlist import expand
 from k8s_bridge.slurm.layout.features import user_expression
 from k8s_bridge.slurm.model import Job
@@ -18,8 +18,9 @@ from k8s_bridge.slurm.pods import ENDED
 from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
-_OUR_HOLD = tuple(f"{TEXT_PREFIX}{word}: " for word in ("Held", "Queued", "Requeued"))
-_NOT_OUR_HOLD = (f"{TEXT_PREFIX}Released: ", f"{TEXT_PREFIX}HeldByOther: ")
+_NOT_OUR_HOLD = frozenset({"Released", "HeldByOther"})
+_NOT_HELD_YET = frozenset({"Refused", "NotManaged", *REASONS})
+"""What is also said of jobs whose hold was not taken over, such as that of their submission."""
 
 
 class Facts:
@@ -258,9 +259,12 @@ def held_against_text(job: Job) -> bool:
     So it was held by somebody else; only BadConstraints is a hold of Slurm's own, which it takes off again.
     Our hold is an admin's, and what became a user's after it is not ours any more.
     """
-    if job.admin_comment.startswith(_OUR_HOLD):
-        return job.held and job.reason == "JobHeldUser"
-    return job.held and job.admin_comment.startswith(_NOT_OUR_HOLD) and job.reason != "BadConstraints"
+    if not job.held or not job.admin_comment.startswith(TEXT_PREFIX):
+        return False
+    word = job.admin_comment.removeprefix(TEXT_PREFIX).partition(":")[0]
+    if word in _NOT_OUR_HOLD:
+        return job.reason != "BadConstraints"
+    return word not in _NOT_HELD_YET and job.reason == "JobHeldUser"
 
 
 def pin(constraints: str, feature: str) -> str:

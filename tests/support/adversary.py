@@ -96,6 +96,7 @@ def _spy(method: Any, name: str) -> Any:
 _NOBODY = Writes()
 
 
+PATIENCE = 4.0
 _GATES = Gates(transport=Transport.INSECURE)
 
 
@@ -108,7 +109,12 @@ async def bridge(
     log: io.StringIO | None = None,
     gates: Gates = _GATES,
 ) -> AsyncIterator[Process]:
-    """Run it until the end of the block; ends within seconds."""
+    """Run it until the end of the block; ends within seconds.
+
+    It shares one event loop with its world, and with other worlds beside it: what is waited for there may
+    take longer than it says, however fast the machine.
+    """
+    world.patience = PATIENCE
     _writes.set(writes)
     settings = Settings(
         kubeconfig=Path(world.kubeconfig),
@@ -142,7 +148,7 @@ async def all_well(world: World, *job_ids: int, seconds: float = 30.0) -> None:
     assert {job: world.jobs[job].state for job in job_ids} == dict.fromkeys(job_ids, "COMPLETED")
 
 
-async def until(condition: Callable[[], Any], *, what: str, seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], Any], *, what: str, seconds: float = 20.0 * PATIENCE) -> None:
     """Wait for something that is no change of the world, such as a count."""
     end = asyncio.get_running_loop().time() + seconds
     while not condition():

@@ -6,12 +6,13 @@ associations and QOS) shows after the release; see `withheld`.
 """
 
 from k8s_bridge.slurm.eligibility.obstacle import Grip, Obstacle
-from k8s_bridge.slurm.eligibility.rules import RULES, obstacle
+from k8s_bridge.slurm.eligibility.rules import REASONS, RULES, obstacle
 from k8s_bridge.slurm.eligibility.surroundings import NOTHING, UNASKED, Availability, Surroundings
 from k8s_bridge.slurm.eligibility.withheld import is_requeue_delay, withholds
 
 __all__ = [
     "NOTHING",
+    "REASONS",
     "RULES",
     "UNASKED",
     "Availability",

@@ -15,6 +15,19 @@ from k8s_bridge.slurm.model import Job
 
 _MINUTE = 60
 _ASKING = "AskingSlurm"
+REASONS = frozenset(
+    {
+        "Dependency",
+        "DependencyNeverSatisfied",
+        "BeginTime",
+        "Deadline",
+        "PartitionDown",
+        "Reservation",
+        "Licenses",
+        _ASKING,
+    }
+)
+"""Every word that an obstacle may have."""
 """A word of its own: the text that follows must not count as the same one in other words."""
 _CLOSED = frozenset({"DOWN", "INACTIVE"})
 

@@ -170,7 +170,7 @@ def shares() -> Iterator[dict[str, Edit]]:
         yield dict(items[number::WORLDS])
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 async def test_each_edit_does_what_the_table_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reporter, "SECONDS", 0.1)
     monkeypatch.setattr(session, "_RETRY_SECONDS", 0.2)

@@ -79,7 +79,7 @@ def _images(pod: Mapping[str, Any]) -> set[str]:
     return {container["image"] for container in pod["spec"]["containers"]}
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(400)
 async def test_an_edit_that_the_platform_does_not_allow(tmp_path: Path):
     await side_by_side(
         {name: partial(tell, *edit, tmp_path / str(i)) for i, (name, edit) in enumerate(EDITS.items())}

@@ -16,13 +16,13 @@ from k8s_bridge.sandbox.apiserver.kinds import EVENTS, JOBSETS, NODES, PODS
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm, Fault, FaultRule
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
-from k8s_bridge.slurm import guard, parking, speech
+from k8s_bridge.slurm import guard, parking, reporter, speech
 from k8s_bridge.slurm.moves import capacity
 from k8s_bridge.slurm.poller import doubt
 
 LIES = (Fault.EMPTY_LIST, Fault.MALFORMED_ITEM, Fault.STALE, Fault.NOT_JSON)
 LIES_LAST = 1.5
-GUARDED = 6.0
+GUARDED = 10.0
 """Seconds that a Slurm that forgot everything is not believed, in these stories."""
 UNMANAGED = "unmanaged"
 
@@ -160,10 +160,11 @@ async def tell(told: Story, directory: Path) -> None:
         await told(world)
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(400)
 async def test_what_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doubt, "PATIENCE", 0.5)
     monkeypatch.setattr(guard, "PATIENCE", GUARDED)
+    monkeypatch.setattr(reporter, "SECONDS", 0.2)
     monkeypatch.setattr(speech, "SETTLE", 0.1)
     monkeypatch.setattr(parking, "FIRST", 0.5)
     monkeypatch.setattr(capacity, "TRESPASS_GRACE", 0.3)

@@ -87,6 +87,7 @@ async def quota_of_pods_that_never_come_is_given_back_for_a_while(world: World):
     await says(world, job, "quota given back after Unschedulable (attempt 1)")
     await until(lambda: not any(_usage(world)), what="the quota is free")
     await says(world, job, "quota given back after Unschedulable (attempt 2)")
+    patch(world, provisionTimeout="10m")
     for machine in world.storage.list(NODES):
         labels = {"metadata": {"labels": {"example.com/gpu": "h100"}}}
         world.storage.patch(NODES, "", machine["metadata"]["name"], labels)
@@ -107,6 +108,7 @@ async def quota_of_a_job_that_slurm_does_not_start_is_given_back_for_a_while(wor
     await says(world, job, "quota given back after StartTimeout (attempt 1)")
     assert world.jobs[job].held
     cluster.settings = usual
+    patch(world, startTimeout="10m")
     await all_well(world, job, seconds=40)
 
 
@@ -160,7 +162,7 @@ async def a_job_whose_jobset_is_deleted_again_and_again_is_not_requeued_for_ever
     assert "requeued 2 times; lost: " in world.text(job)
 
 
-@story(cancelOrphanedJobs=True, orphanGraceTicks=1)
+@story(cancelOrphanedJobs=True, orphanGraceTicks=6)
 async def an_orphan_is_cancelled_where_that_is_asked_for(world: World):
     job = await world.sbatch(JobRequest(seconds=600))
     await world.until_state(job, "RUNNING")
@@ -179,7 +181,7 @@ async def tell(spec: Mapping[str, Any], told: Story, directory: Path) -> None:
         await told(world)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 async def test_capacity_that_does_not_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speech, "SETTLE", 0.1)
     monkeypatch.setattr(parking, "FIRST", 0.7)

@@ -48,7 +48,7 @@ async def the_other_ran(world: World) -> None:
 
 async def test_a_job_that_ends_in_time_is_not_requeued(make_world: MakeWorld):
     async with make_world(spec=draining(PATIENT)) as world:
-        job_id = await preempted(world, seconds=4.0)
+        job_id = await preempted(world, seconds=8.0)
         assert world.jobs[job_id].running
         job = await world.until_state(job_id, "COMPLETED")
         assert job.restarts == 0
@@ -58,7 +58,7 @@ async def test_a_job_that_ends_in_time_is_not_requeued(make_world: MakeWorld):
 
 async def test_a_job_that_does_not_goes_back_to_the_queue_before_its_pods_end(make_world: MakeWorld):
     async with make_world(spec=draining(HASTY)) as world:
-        job_id = await preempted(world, seconds=9.0)
+        job_id = await preempted(world, seconds=14.0)
         first = world.jobs[job_id].nodes
         await world.until(lambda: world.jobs[job_id].waiting, what="it is requeued")
         alive = {span.name for span in world.timeline.pods if span.ended is None}

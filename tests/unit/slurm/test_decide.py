@@ -428,6 +428,21 @@ def test_so_can_one_that_has_just_lost_its_jobset():
     assert verdict(world)[0] is State.HELD_BY_OTHER
 
 
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("Queued: asked Kueue for 2 node(s)", State.HELD_BY_OTHER),
+        ("Pending: insufficient quota", State.HELD_BY_OTHER),
+        ("Forbidden: a webhook says no", State.HELD_BY_OTHER),
+        ("Refused: --tmp: drop it", State.HELD),
+        ("Licenses: waits for licenses matlab", State.HELD),
+    ],
+)
+def test_a_users_hold_is_told_from_that_of_the_submission_by_what_was_said_since(text: str, state: State):
+    """What is said of a job that is waiting for capacity is said after its hold was taken over."""
+    assert verdict(change(World(), admin_comment=f"k8s-bridge: {text}"))[0] is state
+
+
 def test_a_waiting_job_can_be_held_by_uhold():
     world = World()
     one_pass(world)

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import inspect
+import re
+
 import pytest
 
 from k8s_bridge.slurm.eligibility import (
+    REASONS,
     RULES,
     UNASKED,
     Availability,
     Grip,
     Surroundings,
     obstacle,
+    rules,
     withholds,
 )
 from k8s_bridge.slurm.eligibility.licenses import asked
@@ -150,3 +155,10 @@ def test_slurms_own_delay_of_a_requeued_job_is_waited_out():
 
 def test_every_rule_says_what_it_is_about():
     assert all(rule.__doc__ for rule in RULES)
+
+
+def test_every_word_of_an_obstacle_is_known():
+    """A hold is told from ours by the word of the text that a job carries."""
+    source = inspect.getsource(rules)
+    written = set(re.findall(r'reason="(\w+)"', source)) | set(re.findall(r'"(Dep\w+)"', source))
+    assert written <= REASONS
