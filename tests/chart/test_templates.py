@@ -176,8 +176,7 @@ def test_the_ray_bridge_has_a_process_rights_and_policies_of_its_own():
         for obj in objects
         if "Binding" in obj["kind"] and "spec" in obj
     }
-    assert bound == {
-        f"k8s-bridge-ray-{name}": f"k8s-bridge-ray-{name}" for name in ("accept", "check", "hold")
-    }
+    names = {f"platform-k8s-bridge-ray-{name}" for name in ("accept", "check", "hold")}
+    assert bound == {name: name for name in names}
     versions = {obj["apiVersion"] for obj in objects if obj["kind"] == "MutatingAdmissionPolicy"}
     assert versions == {"admissionregistration.k8s.io/v1beta1"}
