@@ -100,7 +100,7 @@ async def test_a_finished_job_goes_when_its_time_is_up(tmp_path: Path):
 
 async def test_a_job_whose_worker_dies_under_its_driver_runs_again(tmp_path: Path):
     async with sandbox(tmp_path) as world, world.bridge():
-        world.submit("job", seconds=2.0)
+        world.submit("job", seconds=6.0)
         await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
 
         world.storage.delete(kinds.PODS, NAMESPACE, world.workers()[0], grace_seconds=0)
