@@ -1,0 +1,31 @@
+"""What people can ask the bridge about inner jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from support.ray_sandbox import NAMESPACE, sandbox
+
+
+async def test_a_waiting_job_is_shown_and_explained_and_counted(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge() as process:
+        world.submit("first", notes={"workers": "3"}, seconds=30.0)
+        world.submit("second", notes={"workers": "3", "worker-memory": "2Gi"})
+        await world.until(lambda: world.notes("second").get("state") == "Queued", what="it waits")
+
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{process.address.port}") as client:
+            rows = {row["name"]: row for row in (await client.get("/debug/units")).json()}
+            (detail,) = (await client.get(f"/debug/units/{NAMESPACE}%2Fsecond")).json()
+            metrics = (await client.get("/metrics")).text
+
+        second = rows[f"{NAMESPACE}/second"]
+        assert (second["kind"], second["state"], second["queue"]) == ("RayJob", "Queued", "science")
+        assert "insufficient unused quota" in second["text"]
+        assert detail["facts"]["asks for"] == "3 worker(s) of 1 CPU(s), 2048 MiB"
+        assert detail["next_step"] == "Kueue admits its Workload"
+        assert (
+            f'ray_bridge_units{{partition="",queue="",state="Queued",workloadmixing="{NAMESPACE}/main"}} 1.0'
+            in metrics
+        )
+        assert "k8s_bridge_" not in metrics
