@@ -72,6 +72,9 @@ class JobPolicy(Model):
     orphan_grace_ticks: Annotated[int, Field(ge=0, le=100), AfterValidator(_grace)] = _ORPHAN_GRACE
     """Polls in a row that must miss the JobSet before cancelOrphanedJobs acts. 0: the default."""
     failed_job_set_retention: Annotated[timedelta, Duration(maximum="7d", empty_is_zero=True)] = timedelta()
-    """How long the JobSet of a failed job is kept, without quota. Empty or 0: not at all. At most 7d."""
+    """How long the JobSet of a failed job is kept, without quota. Empty or 0: not at all. At most 7d.
+
+    Of a job array with a failed task: the JobSets that are left when its last task has ended.
+    """
     deletion_policy: DeletionPolicy = DeletionPolicy.ORPHAN
     """On deletion of this resource: Orphan leaves jobs and JobSets as they are, Drain lets them end first."""

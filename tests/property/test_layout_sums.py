@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from k8s_bridge.slurm.layout import Exclusive, Layout, NodeShape, Refusal, digest, plan
@@ -54,6 +54,7 @@ def jobs(draw: st.DrawFn) -> Job:
     )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(job=jobs(), shape=shapes, exclusive=st.sampled_from(Exclusive))
 def test_a_plan_is_total_and_adds_up(job: Job, shape: NodeShape | None, exclusive: Exclusive) -> None:
     answer = plan(job, node_shape=shape, exclusive=exclusive)
