@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 
 from k8s_bridge.core import naming
@@ -42,13 +42,21 @@ def job_submit(partitions: Iterable[Partition]) -> str:
     return f"{_HEAD}{_data(partitions)}\n{program}"
 
 
+def refusals() -> Mapping[str, str]:
+    """By option what the user is told: the first of its reasons; the bridge itself sees the others."""
+    first: dict[str, str] = {}
+    for row in ROWS:
+        first.setdefault(row.option, row.text)
+    return first
+
+
 def _data(partitions: Sequence[Partition]) -> str:
     feature = naming.node_feature(0).removesuffix("0")
     managed = [f"  [{quote(one.name)}] = {_set(one.met)}," for one in partitions]
     caps = [
         f"  [{quote(one.name)}] = {one.priority_cap}," for one in partitions if one.priority_cap is not None
     ]
-    refused = [f"  {{ {quote(row.option)}, {quote(row.text)} }}," for row in ROWS]
+    refused = [f"  {{ {quote(option)}, {quote(text)} }}," for option, text in refusals().items()]
     return "\n".join(
         (
             f"local PREFIX = {quote(TEXT_PREFIX)}",
