@@ -211,7 +211,7 @@ def usage() -> dict[str, str]:
     return {each["name"]: each["total"] for each in flavor["resources"]}
 
 
-def wait(what: str, holds: Callable[[], object], *, seconds: float = 240.0) -> None:
+def wait(what: str, holds: Callable[[], object], *, seconds: float = 400.0) -> None:
     """Wait until `holds()` is true. Raises Failed."""
 
     def ready() -> None:

@@ -44,7 +44,7 @@ async def both(make_world: Callable[..., Any], log: Path) -> AsyncIterator[tuple
             await asyncio.to_thread(running.__exit__, None, None, None)
 
 
-async def until(what: str, holds: Callable[[], Any], *, seconds: float = 240.0) -> float:
+async def until(what: str, holds: Callable[[], Any], *, seconds: float = 400.0) -> float:
     """Wait for something that kubectl shows; when it came."""
     await asyncio.to_thread(ray_bridge.wait, what, holds, seconds=seconds)
     return time.monotonic()
