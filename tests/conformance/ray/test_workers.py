@@ -95,11 +95,13 @@ async def test_a_busy_worker_without_the_time_to_drain_is_missed(ray):
     done = await ray.until_job(job, "FAILED")
     dead = await ray.node_with(JOB, token, "DEAD")
 
+    # Killed while it drains: which of both the head calls it is chance.
+    assert dead["state_message"] in (DRAINED, LOST)
+    why = dead["state_message"].replace("Unexpected termination", "terminated unexpectedly")
+    why = why.replace("Terminated due to preemption", "preempted")
     assert done["message"].endswith(
-        f"The actor died because its node has died. Node Id: {node['node_id']}\n\tthe actor's node was "
-        "terminated unexpectedly: health check failed due to missing too many heartbeats"
+        f"The actor died because its node has died. Node Id: {node['node_id']}\n\tthe actor's node was {why}"
     )
-    assert dead["state_message"] == LOST
 
 
 async def test_a_busy_worker_drains_and_takes_its_job_down(ray):
