@@ -25,8 +25,8 @@ async def test_the_leader_is_frozen_for_a_minute_in_a_burst(make_world: MakeWorl
         await world.until(lambda: holder(world), what="one holds the lease")
         await world.bridge("two", election="lease")
         first = holder(world)
-        ids = [await world.sbatch(JobRequest(seconds=1.0)) for _ in range(BURST // 2)]
-        await world.until(lambda: world.workload(ids[0]), what="the leader has begun")
+        ids = [await world.sbatch(JobRequest(seconds=5.0)) for _ in range(BURST // 2)]
+        await world.until(lambda: world.of_job(PODS, ids[0]), what="the leader has begun")
 
         leader.freeze()
         ids += [await world.sbatch(JobRequest(nodes="2", seconds=1.0)) for _ in range(BURST // 2)]

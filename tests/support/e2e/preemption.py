@@ -74,7 +74,8 @@ async def test_ten_slurm_jobs_give_way_at_once_to_a_kubernetes_job(make_world: M
 
         world.slurm.facts.listeners.append(note)
         await world.bridge()
-        victims = [await world.sbatch(JobRequest(ntasks=1, seconds=2 * LONG_ENOUGH)) for _ in range(VICTIMS)]
+        long = 2 * LONG_ENOUGH * world.patience
+        victims = [await world.sbatch(JobRequest(ntasks=1, seconds=long)) for _ in range(VICTIMS)]
         for job_id in victims:
             await world.until_state(job_id, "RUNNING", seconds=60)
 
