@@ -17,7 +17,8 @@ from k8s_bridge.slurm.doctor.look_slurm import Means, look
 from k8s_bridge.slurm.doctor.verdict import Result, Verdict, results
 
 pytestmark = pytest.mark.slurm
-WELL = "SlurmctldParameters=enable_configless"
+WELL = ""
+"""The sandbox's own configuration."""
 ILL = """
 EnforcePartLimits=ALL
 JobRequeue=0
@@ -27,6 +28,7 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 Prolog=/bin/true
 ReturnToService=0
+SlurmctldParameters=idle_on_node_suspend
 SlurmdTimeout=0
 TreeWidth=16
 """
