@@ -48,7 +48,7 @@ def test_an_inner_job_waits_for_workers_of_its_own_runs_on_them_and_gives_them_b
 
 
 def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
-    submit("victim", sleeping(8), notes={"workers": "2"})
+    submit("victim", sleeping(40), notes={"workers": "2"})
     wait("the job runs", lambda: status("victim") == "RUNNING")
     cluster = ray_bridge.ray_cluster.get("raycluster", "shared")["metadata"]["uid"]
 
@@ -66,7 +66,7 @@ def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
 
 def test_a_bridge_that_is_killed_at_any_stage_goes_on_where_it_was(bridge, idle):
     """Asked for, released, running, over: killed each time, with a job that is preempted once on its way."""
-    submit("killed", sleeping(6), notes={"workers": "2"})
+    submit("killed", sleeping(40), notes={"workers": "2"})
     wait("it is asked for", lambda: items("jobsets"))
     revive(bridge)
     wait("it is released", lambda: "released" in notes("killed"))
@@ -145,10 +145,10 @@ def test_without_labels_only_the_driver_is_kept_on_its_workers_or_nothing(bridge
 
 
 def test_strangers_on_a_jobs_workers_are_told_of(bridge, idle):
-    submit("host", sleeping(75), notes={"workers": "2"})
+    submit("host", sleeping(120), notes={"workers": "2"})
     wait("the job runs", lambda: status("host") == "RUNNING")
 
-    stranger = bridge.cluster.submit(strangers(seconds=60))
+    stranger = bridge.cluster.submit(strangers(seconds=90))
 
     wait("the leak is told", lambda: "Leak" in events("host"))
     bridge.cluster.stop(stranger)

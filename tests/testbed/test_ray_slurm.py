@@ -52,7 +52,7 @@ async def until(what: str, holds: Callable[[], Any], *, seconds: float = 400.0) 
 
 async def test_a_slurm_job_of_higher_priority_preempts_an_inner_job_which_runs_again(make_world, tmp_path):
     async with both(make_world, tmp_path / "ray.log") as (world, bridge):
-        await asyncio.to_thread(submit, "victim", sleeping(20), notes={"workers": "2"})
+        await asyncio.to_thread(submit, "victim", sleeping(40), notes={"workers": "2"})
         await until("the inner job runs", lambda: status("victim") == "RUNNING")
 
         began = time.monotonic()
