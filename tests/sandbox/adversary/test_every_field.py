@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +23,7 @@ from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import BATCH, MIXING, NAMESPACE
 from k8s_bridge.slurm import reporter, session
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.parts import Parts
 from k8s_bridge.slurm.policy import Policies
 
 LONG = 600.0
@@ -61,6 +64,24 @@ def test_what_is_in_force_at_once_is_heeded(name: str):
     assert decides(FIELDS[name]) != decides()
 
 
+_connections: ContextVar[list[str]] = ContextVar("connections")
+"""Of the bridge whose task this is: several run side by side."""
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[None]:
+    """Note each time that a bridge takes up its work on a connection."""
+    begin = Parts.run
+
+    async def run(self: Parts, stopping: asyncio.Event) -> None:
+        _connections.get().append("connected")
+        await begin(self, stopping)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Parts, "run", run)
+        yield
+
+
 @dataclass
 class Scene:
     """A world with a job that runs and one that waits. `good` is the spec that they were submitted under."""
@@ -75,8 +96,9 @@ class Scene:
         return str(found[0]["metadata"]["uid"]) if found else ""
 
     @property
-    def pings(self) -> int:
-        return sum(1 for one in self.world.slurm.slurm.requests if one.endswith("/ping"))  # type: ignore[attr-defined]
+    def connections(self) -> int:
+        """How often Slurm was connected to so far."""
+        return len(_connections.get())
 
     async def put(self, spec: Mapping[str, Any]) -> None:
         """Write the spec, and wait until it is in force."""
@@ -115,7 +137,7 @@ async def begin(world: World) -> Scene:
 
 async def edit_and_back(scene: Scene, edit: Edit) -> None:
     world = scene.world
-    jobset, pings = scene.jobset(scene.waits), scene.pings
+    jobset, connections = scene.jobset(scene.waits), scene.connections
     await scene.put(scene.edited(edit))
     match edit.does:
         case Does.ANEW:
@@ -130,9 +152,9 @@ async def edit_and_back(scene: Scene, edit: Edit) -> None:
     before = scene.jobset(scene.waits)
     await scene.put(scene.good)
     if edit.does is Does.CONNECTS:
-        await until(lambda: scene.pings > pings, what="Slurm is connected to anew")
+        await until(lambda: scene.connections > connections, what="Slurm is connected to anew")
     else:
-        assert scene.pings == pings
+        assert scene.connections == connections
     if edit.does in (Does.ANEW, Does.WITHDRAWS):
         await until(lambda: scene.jobset(scene.waits) not in ("", before), what="it is asked for again")
     await world.until(lambda: _ready(world) == "True", what="all is well again")
@@ -149,6 +171,7 @@ async def untouched(scene: Scene, *, running: str) -> None:
 
 
 async def tell(fields: Mapping[str, Edit], directory: Path) -> None:
+    _connections.set([])
     async with World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world, bridge(world):
         scene = await begin(world)
         running = scene.jobset(scene.runs)
@@ -174,6 +197,7 @@ def shares() -> Iterator[dict[str, Edit]]:
 async def test_each_edit_does_what_the_table_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reporter, "SECONDS", 0.1)
     monkeypatch.setattr(session, "_RETRY_SECONDS", 0.2)
-    await side_by_side(
-        {f"fields {i}": partial(tell, share, tmp_path / str(i)) for i, share in enumerate(shares())}
-    )
+    with counted():
+        await side_by_side(
+            {f"fields {i}": partial(tell, share, tmp_path / str(i)) for i, share in enumerate(shares())}
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -52,7 +53,7 @@ async def evict(world: World, **options: Any) -> int:
     job = await world.sbatch(JobRequest(ntasks=8, seconds=600, **options))
     await world.until_state(job, "RUNNING")
     world.slurm.slurm.cluster.jobs[job].run_time = 0.5  # type: ignore[attr-defined]
-    world.submit_job("urgent", queue=TEAM_B, priority=HIGH, cpus=8, seconds=0.5)
+    world.submit_job("urgent", queue=TEAM_B, priority=HIGH, cpus=8, seconds=4.0)
     return job
 
 
@@ -84,9 +85,11 @@ async def pods_that_no_machine_takes(world: World):
 async def quota_of_pods_that_never_come_is_given_back_for_a_while(world: World):
     template(world, NOWHERE)
     job = await world.sbatch(JobRequest(ntasks=8, seconds=0.2))
-    await says(world, job, "quota given back after Unschedulable (attempt 1)")
+    await says(world, job, "quota given back after Unschedulable (attempt ")
     await until(lambda: not any(_usage(world)), what="the quota is free")
-    await says(world, job, "quota given back after Unschedulable (attempt 2)")
+    await world.until(
+        lambda: re.search(r"after Unschedulable \(attempt [2-9]", world.text(job)), what="it is tried again"
+    )
     patch(world, provisionTimeout="10m")
     for machine in world.storage.list(NODES):
         labels = {"metadata": {"labels": {"example.com/gpu": "h100"}}}
@@ -105,7 +108,7 @@ async def quota_of_a_job_that_slurm_does_not_start_is_given_back_for_a_while(wor
     usual, cluster.settings = cluster.settings, replace(cluster.settings, schedule_interval=4.0)
     await asyncio.sleep(0.2)  # it is within the long pause now
     job = await world.sbatch(JobRequest(seconds=0.2))
-    await says(world, job, "quota given back after StartTimeout (attempt 1)")
+    await says(world, job, "quota given back after StartTimeout (attempt ")
     assert world.jobs[job].held
     cluster.settings = usual
     patch(world, startTimeout="10m")
@@ -114,17 +117,18 @@ async def quota_of_a_job_that_slurm_does_not_start_is_given_back_for_a_while(wor
 
 @story()
 async def machines_that_are_cordoned_keep_what_runs_and_get_nothing_new(world: World):
-    runs = await world.sbatch(JobRequest(ntasks=4, seconds=2.0))
+    runs = await world.sbatch(JobRequest(ntasks=4, seconds=600))
     await world.until_state(runs, "RUNNING")
     (pod,) = world.of_job(PODS, runs)
     world.storage.patch(NODES, "", pod["spec"]["nodeName"], {"spec": {"unschedulable": True}})
     late = await world.sbatch(JobRequest(seconds=0.2))
     await world.until_state(late, "COMPLETED")
     assert world.jobs[runs].running
-    await all_well(world, runs, late)
     assert world.jobs[runs].restarts == 0
     machines = {span.name for span in world.timeline.pods if span.job_id == late}
     assert pod["metadata"]["name"] not in machines
+    await world.scancel(runs)
+    await world.until_quiet()
 
 
 @story()
