@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from support.fault_matrix import MATRIX
+from support.fault_trial import Outcome
+from support.fault_trial import Stage as Struck
 from support.option_samples import SAMPLES
 from support.scontrol_table import ROWS
 from support.scontrol_table import Row as Trial
@@ -23,6 +26,7 @@ from k8s_bridge.ray.decide import TABLE as RAY
 from k8s_bridge.ray.decide import Row as RayRow
 from k8s_bridge.runtime.families import Family, Kind
 from k8s_bridge.runtime.metrics import Metrics, Stage
+from k8s_bridge.sandbox.faults import FAULTS
 from k8s_bridge.slurm.arrays.table import ARRAY, SLOT
 from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
@@ -129,6 +133,22 @@ def _commands() -> list[tuple[str, click.Command]]:
     return [(name, one) for name, one in sorted(program.commands.items()) if not one.hidden]
 
 
+def fault_outcomes() -> str:
+    """What becomes of jobs that a fault strikes, in words."""
+    return _table(("in short", "what becomes of the job"), ((o.word, o.text) for o in Outcome))
+
+
+def faults() -> str:
+    """The matrix of faults and stages."""
+    heads = ("where", "what happens", *(f"job {stage.value}" for stage in Struck))
+    rows = (
+        (fault.side.value, fault.text, *(MATRIX[fault.name][stage].word for stage in Struck))
+        for fault in FAULTS
+        if fault.name in MATRIX
+    )
+    return _table(heads, rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
@@ -137,6 +157,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "edits": edits,
     "eligibility": eligibility,
     "scontrol": scontrol,
+    "fault_outcomes": fault_outcomes,
+    "faults": faults,
     "options": options,
     "metrics": metrics,
     "alerts": alerts,

@@ -52,7 +52,7 @@ KUBE = (
     Fault(
         name="api-down",
         side=Side.KUBE,
-        text="Every connection breaks, watches too.",
+        text="Every request finds a broken connection; watches that are open live on.",
         kube=(Rule(fault=Drop()),),
     ),
     Fault(

@@ -1,0 +1,20 @@
+"""A fault strikes a job at each stage of its life: what becomes of the job is what docs/faults.md says."""
+
+from __future__ import annotations
+
+import pytest
+from support.adversary import spied
+from support.fault_matrix import MATRIX
+from support.fault_trial import Stage, outcome
+from support.virtual import virtual_time
+
+from k8s_bridge.sandbox.faults import named
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_what_becomes_of_a_job(name: str):
+    found = {}
+    for stage in Stage:
+        with spied(), virtual_time() as runner:
+            found[stage] = runner.run(outcome(named(name), stage))
+    assert found == MATRIX[name]
