@@ -139,24 +139,23 @@ class Facts:
     @lazy
     def joined(self) -> tuple[Pod, ...]:
         """Workers that are up: a worker is ready when its raylet says so."""
-        return tuple(pod for pod in self.unit.workers if _up(pod))
+        return tuple([pod for pod in self.unit.workers if _up(pod)])
+
+    @lazy
+    def present(self) -> tuple[Submitter, ...]:
+        """Submitters of the present submission."""
+        job_id = self.job.status.job_id
+        return tuple([pod for pod in self.unit.submitters if job_id and submission_of(pod) == job_id])
 
     @lazy
     def gated(self) -> Submitter | None:
         """The submitter of the present submission, while it is held."""
-        job_id = self.job.status.job_id
-        held = (pod for pod in self.unit.submitters if is_held(pod) and submission_of(pod) == job_id)
-        return next(held, None) if job_id else None
+        return next((pod for pod in self.present if is_held(pod)), None)
 
     @lazy
     def loose(self) -> tuple[Submitter, ...]:
         """Submitters of the present submission that nothing holds, and that have not ended."""
-        job_id = self.job.status.job_id
-        return tuple(
-            pod
-            for pod in self.unit.submitters
-            if submission_of(pod) == job_id and not is_held(pod) and pod.status.phase not in _ENDED
-        )
+        return tuple([pod for pod in self.present if pod.status.phase not in _ENDED and not is_held(pod)])
 
     @lazy
     def token(self) -> str:
@@ -167,18 +166,25 @@ class Facts:
 
 def is_held(pod: Submitter) -> bool:
     """Whether a submitter has our gate."""
-    return any(gate.name == names.GATE for gate in pod.spec.scheduling_gates)
+    return names.GATE in [gate.name for gate in pod.spec.scheduling_gates]
 
 
 def submission_of(pod: Submitter) -> str:
     """The submission id that a submitter is for; "" when it does not say."""
-    variables = (one for container in pod.spec.containers for one in container.env)
-    return next((one.value for one in variables if one.name == names.SUBMISSION_ID), "")
+    for container in pod.spec.containers:
+        for variable in container.env:
+            if variable.name == names.SUBMISSION_ID:
+                return variable.value
+    return ""
 
 
 def _up(pod: Pod) -> bool:
-    ready = condition(pod.status.conditions, "Ready")
-    return pod.metadata.deletion_timestamp is None and is_true(ready)
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    for found in pod.status.conditions:
+        if found.type == "Ready":
+            return found.status == "True"
+    return False
 
 
 def _number(text: str) -> int:

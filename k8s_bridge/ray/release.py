@@ -47,5 +47,5 @@ class Release(NamedTuple):
 
 def youngest(pods: Iterable[Pod]) -> int:
     """When the last of the pods was made; 0 when that is not known."""
-    made = (pod.metadata.creation_timestamp for pod in pods)
-    return max((int(when.timestamp()) for when in made if when is not None), default=0)
+    made = [when for pod in pods if (when := pod.metadata.creation_timestamp) is not None]
+    return int(max(made).timestamp()) if made else 0
