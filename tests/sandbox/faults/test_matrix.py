@@ -11,6 +11,7 @@ from support.virtual import virtual_time
 from k8s_bridge.sandbox.faults import named
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", MATRIX)
 def test_what_becomes_of_a_job(name: str):
     found = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from support.adversary import all_well, spied
 from support.simulation import simulation
 from support.virtual import virtual_time
@@ -38,6 +39,7 @@ async def story() -> list[float]:
         return [requeued[job_id] - evicted[job_id] for job_id in victims]
 
 
+@pytest.mark.timeout(400)
 def test_each_is_requeued_within_two_seconds_and_completes():
     with spied(), virtual_time() as runner:
         waits = runner.run(story())
