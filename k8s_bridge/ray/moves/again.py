@@ -30,7 +30,8 @@ def submit_anew(facts: Facts, now: float) -> Verdict:
         return verdict("Requeuing", text, *_on_the_way(facts))
     lever = Patch(
         ref=ObjectRef.to(facts.job),
-        patch={"status": {"jobDeploymentStatus": _RETRYING}},
+        # KubeRay would keep the end of the one given up, where the job's time to live would begin
+        patch={"status": {"jobDeploymentStatus": _RETRYING, "endTime": None}},
         subresource="status",
         resource_version=facts.job.metadata.resource_version,
     )
