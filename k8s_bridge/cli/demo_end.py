@@ -45,8 +45,9 @@ def write_environment(world: World) -> Path:
     ]
     if world.slurm.commands is not None:
         lines.append(f'export PATH={shlex.quote(str(world.slurm.commands))}:"$PATH"')
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    partial = path.with_suffix(".partial")
+    partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return partial.replace(path)
 
 
 def invitation(world: World, environment: Path) -> RenderableType:

@@ -18,8 +18,8 @@ from k8s_bridge.core.naming import mixing_feature
 from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm, available
 from k8s_bridge.sandbox.slurm_real.world import INSIDE
 from k8s_bridge.sandbox.world import Backend, World, WorldConfig
-from k8s_bridge.slurm.layout.refusals import ROWS
 from k8s_bridge.slurm.plugin import bundle
+from k8s_bridge.slurm.plugin.script import refusals
 
 pytestmark = [pytest.mark.slurm, pytest.mark.asyncio(loop_scope="module")]
 
@@ -151,18 +151,18 @@ async def test_an_unmanaged_partition_is_left_alone(slurm: RealSlurm) -> None:
         await slurm.world.run("scancel", str(job_id))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.option)
+@pytest.mark.parametrize(("option", "text"), refusals().items(), ids=refusals())
 async def test_a_refused_option_ends_sbatch_with_its_name_and_what_to_do(
-    slurm: RealSlurm, release: str, row
+    slurm: RealSlurm, release: str, option: str, text: str
 ) -> None:
-    if release <= NOT_OF_SBATCH.get(row.option, ""):
+    if release <= NOT_OF_SBATCH.get(option, ""):
         pytest.skip("sbatch has no such option")
-    if release <= UNSEEN.get(row.option, ""):
-        job_id = await slurm.sbatch("-p", "batch", *REFUSED[row.option].split(), script=SCRIPT)
+    if release <= UNSEEN.get(option, ""):
+        job_id = await slurm.sbatch("-p", "batch", *REFUSED[option].split(), script=SCRIPT)
         assert await state(slurm, job_id) == HELD
         return
-    told = await error_of(slurm, "-p", "batch", *REFUSED[row.option].split(), user="root")
-    assert f"{row.option} in partition batch: {row.text}" in told
+    told = await error_of(slurm, "-p", "batch", *REFUSED[option].split(), user="root")
+    assert f"{option} in partition batch: {text}" in told
 
 
 async def test_switches_are_met_where_there_is_a_topology(slurm: RealSlurm) -> None:
