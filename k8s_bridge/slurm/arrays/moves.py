@@ -115,7 +115,12 @@ def respect_hold(facts: ArrayFacts, now: float) -> Verdict:
 
 
 def clear_evicted(facts: SlotFacts, now: float) -> Verdict:
-    """Down with the nodes, which requeues the task that ran there, then away with their records."""
+    """Down with the nodes, which requeues the task that ran there, then away with their records.
+
+    When Kueue says nothing of it, nodes may merely be seen before their admission: watches lag.
+    """
+    if not facts.admission.eviction and not lasted(facts, State.EVICTED, ABSENCE_GRACE, now):
+        return verdict(after=ABSENCE_GRACE)
     left = time_to_end(facts, facts.busy, state=State.EVICTED, now=now)
     if left:
         return let_end(facts, facts.busy, why=eviction(facts), left=left)

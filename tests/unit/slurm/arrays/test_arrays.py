@@ -251,6 +251,19 @@ def test_only_the_nodes_of_an_evicted_slot_go_down():
             assert down == ([tuple(world.slots[0].nodes)] if key.number == 0 else [])
 
 
+@pytest.mark.parametrize(("seconds", "down"), [(0.1, False), (3.0, True)])
+def test_nodes_that_are_seen_before_their_admission_are_left_alone(seconds: float, *, down: bool):
+    unit = served(count=4, quota=2).slot_unit(0)
+    assert unit.jobset
+    asleep = msgspec.structs.replace(
+        unit.jobset, spec=msgspec.structs.replace(unit.jobset.spec, suspend=True)
+    )
+    seen = Seen(state=State.EVICTED, since=NOW - seconds)
+    decision = decide(replace(unit, jobset=asleep, workload=None, seen=seen), now=NOW)
+    assert decision.state is State.EVICTED
+    assert any(isinstance(effect, NodesDown) for effect in decision.effects) is down
+
+
 def test_a_requeued_task_speaks_for_the_array_under_its_id_and_identity():
     own = Job(job_id=7, array_job_id=7, states=frozenset({"COMPLETED"}), submit_time=1)
     task = Job(job_id=9, array_job_id=7, states=PENDING, submit_time=5, restart_count=1, tasks=3)
