@@ -44,7 +44,7 @@ from k8s_bridge.slurm.effects import (
     TakeHold,
     Warn,
 )
-from k8s_bridge.slurm.facts import TEXT_PREFIX, held_against_text, is_alive
+from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX, held_against_text, is_alive
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.tables import Tables
 
@@ -145,7 +145,7 @@ class Actor:
     def _change(self, effect: JobChange) -> JobUpdate:
         match effect:
             case TakeHold(text=text):
-                change = JobUpdate(hold=Hold.TAKE, admin_comment=text)
+                change = JobUpdate(hold=Hold.TAKE, admin_comment=text, claim=CLAIM)
             case Repin(constraints=constraints):
                 change = JobUpdate(constraints=constraints, begin_time=AT_ONCE)
             case AllowRequeue():

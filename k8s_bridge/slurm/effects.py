@@ -22,7 +22,10 @@ class CreateJobSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeHold:
-    """Hold the job by our own identity (JobHeldAdmin), with the text in admin_comment in the same call."""
+    """Hold the job by our own identity (JobHeldAdmin), with the text in admin_comment in the same call.
+
+    Slurm 22.05 takes two: there the text is a claim until the hold is ours, see facts.CLAIM.
+    """
 
     job_id: int
     text: str

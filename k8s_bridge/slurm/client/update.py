@@ -41,6 +41,8 @@ class JobUpdate:
     constraints: str | None = None
     comment: str | None = None
     admin_comment: str | None = None
+    claim: str | None = None
+    """admin_comment until the hold is taken, for v0.0.38, which cannot change both in one call."""
     begin_time: int | None = None
     priority: int | None = None
     time_limit: int | None = None

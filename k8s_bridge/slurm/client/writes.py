@@ -40,10 +40,12 @@ class Writes:
         """
         api = await self._session.api()
         note = update.admin_comment if Can.ADMIN_COMMENT not in api.can else None
-        # The note tells whose hold a hold is: it is there before our hold, and "released" comes last.
-        after = note is not None and update.hold is Hold.RELEASE
-        if note is not None and not after:
-            await self._note(job_id, text=note)
+        # The note tells whose hold a hold is. Whoever dies in between must not have said what is not so yet:
+        # a claim or a new hold is said before the hold, "released" or what follows a claim after it.
+        after = note is not None and (update.hold is Hold.RELEASE or update.claim is not None)
+        before = update.claim if after else note
+        if note is not None and before is not None:
+            await self._note(job_id, text=before)
         await self._say(job_id, sayable(update, api=api))
         if update.minimum_nodes is not None and Can.STRUCTURED not in api.can:
             await self._scontrol.renumber(job_id, nodes=update.minimum_nodes)

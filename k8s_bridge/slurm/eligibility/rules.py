@@ -15,6 +15,7 @@ from k8s_bridge.slurm.model import Job
 
 _MINUTE = 60
 _ASKING = "AskingSlurm"
+"""A word of its own: the text that follows must not count as the same one in other words."""
 REASONS = frozenset(
     {
         "Dependency",
@@ -28,7 +29,6 @@ REASONS = frozenset(
     }
 )
 """Every word that an obstacle may have."""
-"""A word of its own: the text that follows must not count as the same one in other words."""
 _CLOSED = frozenset({"DOWN", "INACTIVE"})
 
 Rule = Callable[[Job, Surroundings, float], Obstacle | None]

@@ -27,7 +27,7 @@ from k8s_bridge.slurm.effects import (
     TakeHold,
 )
 from k8s_bridge.slurm.eligibility import Availability, Surroundings
-from k8s_bridge.slurm.facts import TEXT_PREFIX
+from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State
 
@@ -434,6 +434,7 @@ def test_so_can_one_that_has_just_lost_its_jobset():
         ("Queued: asked Kueue for 2 node(s)", State.HELD_BY_OTHER),
         ("Pending: insufficient quota", State.HELD_BY_OTHER),
         ("Forbidden: a webhook says no", State.HELD_BY_OTHER),
+        (CLAIM.removeprefix(TEXT_PREFIX), State.HELD),
         ("Refused: --tmp: drop it", State.HELD),
         ("Licenses: waits for licenses matlab", State.HELD),
     ],
