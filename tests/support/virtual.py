@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
+import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -65,10 +67,23 @@ def virtual_time() -> Iterator[asyncio.Runner]:
     Everything that talks has to be in this process, on this loop: nobody waits for anybody outside.
     """
     began = time.time()
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.MonkeyPatch.context() as patch:
+    with (
+        _left_open(),
+        asyncio.Runner(loop_factory=VirtualLoop) as runner,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         now = runner.get_loop().time
         patch.setattr(time, "time", lambda: began + now())
         patch.setattr(time, "monotonic", now)
         for owner in _OWN_CLOCKS:
             patch.setitem(owner.__init__.__kwdefaults__, "clock", now)  # type: ignore[misc]
         yield runner
+
+
+@contextlib.contextmanager
+def _left_open() -> Iterator[None]:
+    """What was killed in this process has closed nothing: that is no fault of this test, nor of the next."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
