@@ -112,7 +112,7 @@ FIELDS: Mapping[str, Edit] = {
         does=Does.CONNECTS, spec={"slurmClientCertRef": {"name": "nowhere"}}, loses_slurm=True
     ),
     "slurmInsecureSkipTLSVerify": _spec(Does.CONNECTS, slurmInsecureSkipTLSVerify=True),
-    "slurmUser": Edit(does=Does.CONNECTS, spec={"slurmUser": "nobody-here"}, loses_slurm=True),
+    "slurmUser": _spec(Does.CONNECTS, slurmUser="nobody-here"),
     "slurmTokenFile": Edit(does=Does.CONNECTS, spec={"slurmTokenFile": "/no/such/file"}, loses_slurm=True),
     "slurmTokenSecretRef.name": Edit(
         does=Does.CONNECTS, spec={"slurmTokenFile": "", "slurmTokenSecretRef": _SECRET}, loses_slurm=True

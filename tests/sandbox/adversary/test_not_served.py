@@ -105,14 +105,14 @@ def _usage(world: World) -> list[int]:
 @story(startTimeout="1s")
 async def quota_of_a_job_that_slurm_does_not_start_is_given_back_for_a_while(world: World):
     cluster = world.slurm.slurm.cluster  # type: ignore[attr-defined]
-    usual, cluster.settings = cluster.settings, replace(cluster.settings, schedule_interval=4.0)
+    usual, cluster.settings = cluster.settings, replace(cluster.settings, schedule_interval=40.0)
     await asyncio.sleep(0.2)  # it is within the long pause now
     job = await world.sbatch(JobRequest(seconds=0.2))
     await says(world, job, "quota given back after StartTimeout (attempt ")
     assert world.jobs[job].held
     cluster.settings = usual
     patch(world, startTimeout="10m")
-    await all_well(world, job, seconds=40)
+    await all_well(world, job, seconds=100)
 
 
 @story()
