@@ -10,12 +10,13 @@ from k8s_bridge.core.admission import Admission, Capacity, admission_of, conditi
 from k8s_bridge.core.lazy import lazy
 from k8s_bridge.ray import names
 from k8s_bridge.ray.release import Release, youngest
-from k8s_bridge.ray.unit import Unit
+from k8s_bridge.ray.unit import State, Unit
 
 SUCCEEDED = "SUCCEEDED"
 _OVER_IN_RAY = frozenset({SUCCEEDED, "FAILED", "STOPPED"})
 _INVALID = "ValidationFailed"
 _OVER = frozenset({"Complete", "Failed", _INVALID})
+_CLOSED = frozenset({State.FINISHED, State.DONE})
 _READY = "ready"
 _ENDED = frozenset({"Succeeded", "Failed"})
 
@@ -112,6 +113,13 @@ class Facts:
     def settled(self) -> bool:
         """KubeRay has seen its end."""
         return self.job.status.job_deployment_status in _OVER
+
+    @lazy
+    def closed(self) -> bool:
+        """Its end was seen while its capacity was whole: what goes after that is given back, not lost."""
+        seen = self.unit.seen
+        told = (seen.state if seen else "", self.annotations.get(names.STATE, ""))
+        return self.over and not _CLOSED.isdisjoint(told)
 
     @lazy
     def final(self) -> bool:

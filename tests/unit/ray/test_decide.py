@@ -146,6 +146,17 @@ def test_a_job_that_succeeded_while_it_was_preempted_is_left_alone():
     assert done(unit) == ["delete JobSet"]
 
 
+@pytest.mark.parametrize(
+    "told", [{"seen": make.seen(State.FINISHED, seconds=1)}, {"notes": {"state": "Finished"}}]
+)
+def test_workers_that_go_after_the_end_was_seen_are_given_back_not_lost(told):
+    failed = {"jobStatus": "FAILED", "jobDeploymentStatus": "Failed"}
+    unit = make.let_go(status=failed, workers=(make.worker("w-0"),), **told)
+
+    assert verdict(unit).state == State.FINISHED
+    assert "note requeues requeuing" not in done(unit)
+
+
 def requeuing(**more) -> Unit:
     notes = {"requeuing": "job-1", "requeues": "1"}
     return make.let_go(notes=notes, **(EVICTED | {"status": {"jobStatus": "RUNNING"}} | more))
