@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from k8s_bridge.sandbox.apiserver.kinds import JOBS
@@ -14,6 +16,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATIENT, HASTY = 60, 6
 """Seconds that pods have to end in."""
+SEEN = 2.0
+"""Seconds within which it is seen here that a job was requeued."""
 
 
 def draining(grace: int) -> dict[str, object]:
@@ -61,7 +65,7 @@ async def test_a_job_that_does_not_goes_back_to_the_queue_before_its_pods_end(ma
         job_id = await preempted(world, seconds=14.0)
         first = world.jobs[job_id].nodes
         await world.until(lambda: world.jobs[job_id].waiting, what="it is requeued")
-        alive = {span.name for span in world.timeline.pods if span.ended is None}
+        alive = {span.name for span in world.timeline.pods if span.covers(time.time(), grace=SEEN)}
         assert set(first) <= alive
         await the_other_ran(world)
         job = await world.until_state(job_id, "COMPLETED", seconds=40)
