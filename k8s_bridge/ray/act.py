@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, assert_never
+from typing import Any
 
 import msgspec
 
 from api.ray_views import RayCluster, RayJob, Submitter
-from api.views import JobSet, Object, Workload
-from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
+from api.views import JobSet, Workload
+from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.core.errors import Conflict, Missing, Retry, Terminal
 from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.kube.writes import KubeWrites
 from k8s_bridge.ray import names, submission
 from k8s_bridge.ray.addresses import Addresses
 from k8s_bridge.ray.effects import CreateWorkers, Effect, LetPass, Release, StopSubmission
@@ -48,11 +48,15 @@ class Actor:
         self._kube = kube
         self._head = head
         self._addresses = addresses
-        self._events = events
         self._tables = tables
         self._observer = observer
         self._setup = setup
-        self._clock = clock
+        self._writes = KubeWrites(
+            kube,
+            events,
+            {JobSet: tables.jobsets, Workload: tables.workloads, RayJob: tables.jobs},
+            clock=clock,
+        )
 
     async def act(self, key: Key, effect: Effect) -> None:
         """Carry out one effect; raises Retry, Conflict or Terminal."""
@@ -66,20 +70,7 @@ class Actor:
             case StopSubmission():
                 await self._stop(key, effect.job_id)
             case _:
-                await self._on_kube(effect)
-
-    async def _on_kube(self, effect: KubeEffect) -> None:
-        match effect:
-            case Patch(ref=ref):
-                self._note(ref, await self._kube.patch(effect))
-            case Apply(ref=ref):
-                self._note(ref, await self._kube.apply(effect))
-            case Delete():
-                await self._kube.delete(effect)
-            case Event():
-                await self._events.emit(effect, now=datetime.fromtimestamp(self._clock(), UTC))
-            case _:
-                assert_never(effect)
+                await self._writes.carry_out(effect)
 
     async def _create(self, key: Key) -> None:
         manifest = self._observer.manifest(key, token=secrets.token_hex(_TOKEN_BYTES))
@@ -92,7 +83,7 @@ class Actor:
             name=meta["name"],
         )
         try:
-            self._note(ref, await self._kube.create(ref, manifest=manifest))
+            self._writes.note(ref, await self._kube.create(ref, manifest=manifest))
         except AlreadyExists as error:
             await self._explain_existing(key, ref, error)
 
@@ -108,7 +99,7 @@ class Actor:
             raise Terminal(text, reason=NAME_TAKEN) from error
         if labels.get(names.RAY_JOB_UID) != key.uid:
             raise Retry(f"JobSet {there.key} of an earlier RayJob of this name is still there") from error
-        self._tables.jobsets.upsert(there)
+        self._writes.take(there)
 
     async def _release(self, key: Key, effect: Release) -> None:
         """Only when Ray itself counts all workers: a pod that is up may not have joined yet."""
@@ -161,13 +152,3 @@ class Actor:
         if job is None:
             raise Conflict(f"RayJob {key} is gone")
         return job
-
-    def _note(self, ref: ObjectRef, answer: bytes) -> None:
-        views: dict[str, tuple[type[Object], Any]] = {
-            JobSet.KIND: (JobSet, self._tables.jobsets),
-            Workload.KIND: (Workload, self._tables.workloads),
-            RayJob.KIND: (RayJob, self._tables.jobs),
-        }
-        if ref.kind in views:
-            view, table = views[ref.kind]
-            table.upsert(msgspec.json.decode(answer, type=view))

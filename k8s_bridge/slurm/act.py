@@ -6,19 +6,16 @@ What an answer tells is put into the tables at once, so that the next decision s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, assert_never
-
-import msgspec
 
 from api.views import JobSet, Pod, Workload
 from k8s_bridge.core import naming
-from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
+from k8s_bridge.core.effects import Apply, Delete, Event, ObjectRef, Patch
 from k8s_bridge.core.errors import Conflict, Missing, Terminal
-from k8s_bridge.kube.answers import Answers
 from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.kube.writes import KubeWrites
 from k8s_bridge.slurm.client.port import SlurmPort
 from k8s_bridge.slurm.client.update import AT_ONCE, Hold, JobUpdate, NodeState
 from k8s_bridge.slurm.effects import (
@@ -73,12 +70,12 @@ class Actor:
     ) -> None:
         self._kube = kube
         self._slurm = slurm
-        self._events = events
         self._tables = tables
         self._namespace = namespace
-        self._jobsets, self._workloads = Answers(tables.jobsets), Answers(tables.workloads)
+        self._writes = KubeWrites(
+            kube, events, {JobSet: tables.jobsets, Workload: tables.workloads}, clock=clock
+        )
         self._render = render
-        self._clock = clock
 
     async def act(self, effect: Effect) -> None:
         """Carry out one effect; raises Retry, Conflict or Terminal."""
@@ -86,22 +83,9 @@ class Actor:
             case CreateJobSet():
                 await self._create(effect)
             case Apply() | Patch() | Delete() | Event():
-                await self._on_kube(effect)
+                await self._writes.carry_out(effect)
             case _:
                 await self._on_slurm(effect)
-
-    async def _on_kube(self, effect: KubeEffect) -> None:
-        match effect:
-            case Patch(ref=ref):
-                self._note(ref, await self._kube.patch(effect))
-            case Apply(ref=ref):
-                self._note(ref, await self._kube.apply(effect))
-            case Delete():
-                await self._kube.delete(effect)
-            case Event():
-                await self._events.emit(effect, now=datetime.fromtimestamp(self._clock(), UTC))
-            case _:
-                assert_never(effect)
 
     async def _on_slurm(self, effect: SlurmEffect) -> None:
         match effect:
@@ -169,7 +153,7 @@ class Actor:
             name=meta["name"],
         )
         try:
-            self._note(ref, await self._kube.create(ref, manifest=manifest))
+            self._writes.note(ref, await self._kube.create(ref, manifest=manifest))
         except AlreadyExists as error:
             await self._explain_existing(ref, manifest, error)
 
@@ -185,7 +169,7 @@ class Actor:
         if any(there.metadata.labels.get(key) != value for key, value in _own(ours).items()):
             text = f"JobSet {there.key} exists and is not ours; delete or rename it"
             raise Terminal(text, reason=NAME_TAKEN) from error
-        self._jobsets.take(there)
+        self._writes.take(there)
 
     async def _rehold(self, effect: Rehold) -> None:
         """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way.
@@ -250,13 +234,6 @@ class Actor:
             return await self._slurm.job(job_id)
         except Missing as error:
             raise Conflict(f"job {job_id} is gone") from error
-
-    def _note(self, ref: ObjectRef, answer: bytes) -> None:
-        match ref.kind:
-            case JobSet.KIND:
-                self._jobsets.take(msgspec.json.decode(answer, type=JobSet))
-            case Workload.KIND:
-                self._workloads.take(msgspec.json.decode(answer, type=Workload))
 
 
 def _texts(there: Job, text: str) -> dict[str, Any]:
