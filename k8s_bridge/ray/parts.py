@@ -33,6 +33,7 @@ from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.reading import Reading, UnitGroup
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
+from k8s_bridge.runtime.together import run_together
 
 
 class Parts:
@@ -126,18 +127,8 @@ class Parts:
     async def run(self) -> None:
         """Until `stop`; raises what a part raised."""
         self._join()
-        running = {
-            asyncio.create_task(part, name=f"{self._name} {label}")
-            for label, part in self._coroutines().items()
-        }
-        stop = asyncio.create_task(self._stopping.wait())
-        try:
-            await asyncio.wait({*running, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
-            await self._end(running)
-        for task in running:
-            task.result()
+        parts = {f"{self._name} {label}": part for label, part in self._coroutines().items()}
+        await run_together(parts, stopping=self._stopping, end=self._end)
 
     def _coroutines(self) -> dict[str, Coroutine[Any, Any, None]]:
         return {

@@ -22,6 +22,7 @@ from k8s_bridge.runtime.loop import Loop
 from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
+from k8s_bridge.runtime.together import run_together
 from k8s_bridge.slurm import neighbours
 from k8s_bridge.slurm.act import Actor
 from k8s_bridge.slurm.client import SlurmClient
@@ -185,18 +186,8 @@ class Parts:
     async def run(self, stopping: asyncio.Event) -> None:
         """Until `stopping`; raises what a part raised."""
         self._join()
-        running = {
-            asyncio.create_task(part, name=f"{self._name} {label}")
-            for label, part in self._coroutines().items()
-        }
-        stop = asyncio.create_task(stopping.wait())
-        try:
-            await asyncio.wait({*running, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
-            await self._end(running)
-        for task in running:
-            task.result()
+        parts = {f"{self._name} {label}": part for label, part in self._coroutines().items()}
+        await run_together(parts, stopping=stopping, end=self._end)
 
     def _coroutines(self) -> dict[str, Coroutine[Any, Any, None]]:
         return {
