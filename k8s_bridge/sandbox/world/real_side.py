@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from k8s_bridge.sandbox.slurm_real import CommandFailed, RealSlurm
 from k8s_bridge.sandbox.slurmd_runtime import RealSlurmdRuntime
 from k8s_bridge.sandbox.world.config import PARTITIONS, WorldConfig
 from k8s_bridge.sandbox.world.pulse import Pulse
+from k8s_bridge.sandbox.world.real_records import job_fact, node_fact
 from k8s_bridge.sandbox.world.requests import JobRequest
-from k8s_bridge.sandbox.world.slurm import JobFact, NodeFact, SlurmFacts
+from k8s_bridge.sandbox.world.slurm import SlurmFacts
 
 _LOOK_LOG = 0.05
 _LOOK_REST = 0.4
@@ -98,8 +98,8 @@ class RealSide:
         """Read jobs and nodes now; what cannot be read now is read the next time."""
         try:
             jobs, nodes = await self._get("jobs/"), await self._get("nodes/")
-            facts = [_job(raw) for raw in jobs.get("jobs", ())]
-            there = [_node(raw) for raw in nodes.get("nodes", ())]
+            facts = [job_fact(raw) for raw in jobs.get("jobs", ())]
+            there = [node_fact(raw) for raw in nodes.get("nodes", ())]
         except _UNREADABLE:
             return
         if jobs.get("errors") or nodes.get("errors"):
@@ -166,47 +166,3 @@ class RealSide:
 
 def _named(job_id: int, task: int | None) -> str:
     return str(job_id) if task is None else f"{job_id}_{task}"
-
-
-def _job(raw: Mapping[str, Any]) -> JobFact:
-    states = _words(raw["job_state"])
-    flags = states[1:]
-    return JobFact(
-        job_id=raw["job_id"],
-        unit=_number(raw.get("array_job_id")) or _number(raw.get("het_job_id")) or 0,
-        task=_task(raw.get("array_task_id")),
-        name=raw.get("name") or "",
-        partition=raw.get("partition") or "",
-        state=states[0],
-        completing="COMPLETING" in flags,
-        reason=raw.get("state_reason") or "",
-        held=_number(raw.get("priority")) == 0,
-        nodes=tuple(filter(None, (raw.get("nodes") or "").split(","))),
-        restarts=raw.get("restart_cnt") or 0,
-        text=raw.get("admin_comment") or raw.get("comment") or "",
-    )
-
-
-def _node(raw: Mapping[str, Any]) -> NodeFact:
-    return NodeFact(
-        name=raw["name"],
-        states=frozenset((*_words(raw.get("state")), *_words(raw.get("state_flags")))),
-        features=frozenset(_listed(raw.get("features"))),
-    )
-
-
-def _words(raw: str | Iterable[str] | None) -> list[str]:
-    words = raw.split("+") if isinstance(raw, str) else raw or ()
-    return [word.upper() for word in words]
-
-
-def _listed(raw: str | Iterable[str] | None) -> Iterable[str]:
-    return filter(None, raw.split(",")) if isinstance(raw, str) else raw or ()
-
-
-def _task(raw: Any) -> int | None:
-    return None if isinstance(raw, Mapping) and not raw.get("set") else _number(raw)
-
-
-def _number(raw: Any) -> int | None:
-    return raw.get("number") if isinstance(raw, Mapping) else raw

@@ -21,6 +21,7 @@ class JobFact:
     """A job's record at one moment. `text` is the comment that people read; `nodes` where it runs or ran.
 
     `unit` is the id of the job array, or of the heterogeneous job, that the record belongs to.
+    While a job leaves its nodes `state` is what it ended as, but Slurm 22.05 then says COMPLETING alone.
     """
 
     job_id: int
