@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 from time import perf_counter
 
 import psutil
@@ -47,6 +47,8 @@ _PURGED_AFTER = 60.0
 _LASTS, _CALM = (1.0, 8.0), (0.5, 6.0)
 _SAMPLE = 5.0
 _QUIET_WITHIN = 1200.0
+_ENOUGH = 12
+"""Readings from which a slope can be told."""
 _MIB = 1 << 20
 _DISTURB_NO_PROCESS = {"bridge-frozen", "two-leaders"}
 
@@ -66,11 +68,11 @@ class Soak:
     trouble: str = ""
 
     @property
-    def growth(self) -> float:
-        """MiB of the last quarter against the third one."""
-        sizes = [size for _, _, size in self.memory]
-        quarter = max(1, len(sizes) // 4)
-        return median(sizes[-quarter:]) - median(sizes[-2 * quarter : -quarter] or sizes[:1])
+    def slope(self) -> float:
+        """MiB an hour by which the last process grows, once pools and caches are filled; 0 in short runs."""
+        last = [(at, size) for at, pid, size in self.memory if pid == self.memory[-1][1]]
+        warm = last[len(last) // 3 :]
+        return linear_regression(*zip(*warm, strict=True)).slope * 3600 if len(warm) >= _ENOUGH else 0.0
 
     @property
     def failed(self) -> bool:
@@ -191,12 +193,14 @@ def report(seen: Soak, *, seconds: float) -> Iterator[str]:
 
 
 def _curve(seen: Soak) -> Iterator[str]:
-    """Memory in tenths of the time."""
-    part = max(1, len(seen.memory) // 10)
-    tenths = [seen.memory[i : i + part] for i in range(0, len(seen.memory), part)]
-    sizes = " ".join(f"{median(size for _, _, size in tenth):.1f}" for tenth in tenths)
+    """Memory by the minute."""
+    minutes: dict[int, list[float]] = {}
+    for at, _, size in seen.memory:
+        minutes.setdefault(int(at // 60), []).append(size)
     lives = len({pid for _, pid, _ in seen.memory})
-    yield f"memory of the bridge in MiB ({lives} processes): {sizes}; last quarter {seen.growth:+.1f}"
+    yield f"memory of the bridge by the minute, in MiB ({lives} processes, the last since before half-time):"
+    yield "  " + " ".join(f"{median(sizes):.1f}" for sizes in minutes.values())
+    yield f"  slope of the last process after its first third: {seen.slope:+.1f} MiB an hour"
 
 
 def main() -> int:

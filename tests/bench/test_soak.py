@@ -39,7 +39,10 @@ def test_what_is_wrong_is_told_and_fails(seen: Soak):
     assert any(text in told for text in ("job 7: PENDING", "not within 1200 s", "BROKEN one: two"))
 
 
-def test_growth_is_that_of_the_last_quarter():
-    sizes = [60.0] * 10 + [70.0] * 10 + [72.0] * 10 + [75.0] * 10
-    seen = Soak(memory=[(float(at), 1, size) for at, size in enumerate(sizes)])
-    assert seen.growth == pytest.approx(3.0)
+def test_the_slope_is_that_of_the_last_process_once_it_is_warm():
+    before = [(float(at), 1, 90.0) for at in range(0, 300, 5)]
+    warming = [(float(at), 2, 60.0 + at / 30) for at in range(300, 600, 5)]
+    after = [(float(at), 2, 80.0 + at / 3600) for at in range(600, 1200, 5)]
+    seen = Soak(memory=[*before, *warming, *after])
+    assert seen.slope == pytest.approx(1.0)
+    assert "+1.0 MiB an hour" in "\n".join(report(seen, seconds=1200.0))
