@@ -6,10 +6,13 @@ see what is left of it. A write of a status alone is no write of the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from k8s_bridge.core.cel import CelError
+from k8s_bridge.core.cel.policy import mutation as value_of
+from k8s_bridge.core.cel.policy import objection, scope_in
 from k8s_bridge.sandbox.apiserver.errors import ApiError, Json
 from k8s_bridge.sandbox.apiserver.kinds import (
     ALL,
@@ -24,11 +27,11 @@ from k8s_bridge.sandbox.apiserver.kinds import (
 from k8s_bridge.sandbox.apiserver.patches import PatchType, patched
 from k8s_bridge.sandbox.apiserver.records import copy
 from k8s_bridge.sandbox.apiserver.storage import Storage
-from k8s_bridge.sandbox.cel import CelError, evaluate, parse
 from k8s_bridge.sandbox.policies.matching import Write, concerns, selected
 from k8s_bridge.sandbox.policies.scope import scope_of
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_PATCHES = {"ApplyConfiguration": PatchType.STRATEGIC, "JSONPatch": PatchType.JSON}
 _AGAIN = "IfNeeded"
 Bound = tuple[Json, Json, Json | None]
 """A policy, one of its bindings, and one of the parameters that this names, None where there are none."""
@@ -113,12 +116,8 @@ class Policies:
 
 
 def _scope(bound: Bound, write: Write) -> dict[str, Any] | None:
-    """The variables; None when a condition excludes the write."""
     policy, _, params = bound
-    scope = scope_of(write, variables=policy["spec"].get("variables") or (), params=params)
-    conditions = policy["spec"].get("matchConditions") or ()
-    met = all(evaluate(parse(condition["expression"]), scope) for condition in conditions)
-    return scope if met else None
+    return scope_in(policy["spec"], scope_of(write, params=params))
 
 
 def _mutate(bound: Bound, write: Write) -> Json:
@@ -127,7 +126,7 @@ def _mutate(bound: Bound, write: Write) -> Json:
         for mutation in bound[0]["spec"]["mutations"] if _scope(bound, write) is not None else ():
             # Each sees what those before it have made.
             scope = _scope(bound, replace(write, new=obj)) or {}
-            obj = _applied(obj, mutation, scope)
+            obj = patched(copy(obj), value_of(mutation, scope), _PATCHES[mutation["patchType"]])
     except CelError as error:
         _fail(bound, write, error)
         return write.new
@@ -135,37 +134,19 @@ def _mutate(bound: Bound, write: Write) -> Json:
 
 
 def _judge(bound: Bound, write: Write) -> None:
+    policy, _, params = bound
     try:
-        scope = _scope(bound, write)
-        for validation in () if scope is None else bound[0]["spec"].get("validations") or ():
-            if not evaluate(parse(validation["expression"]), scope or {}):
-                reason = validation.get("reason", "Invalid")
-                raise _denied(bound, write, _message(validation, scope or {}), reason=reason)
+        found = objection(policy["spec"], scope_of(write, params=params))
     except CelError as error:
         _fail(bound, write, error)
+        return
+    if found:
+        raise _denied(bound, write, found.message, reason=found.reason)
 
 
 def _fail(bound: Bound, write: Write, error: CelError) -> None:
     if bound[0]["spec"].get("failurePolicy", "Fail") == "Fail":
         raise _denied(bound, write, f"resulted in error: {error}", reason="Invalid") from error
-
-
-def _applied(obj: Json, mutation: Json, scope: Mapping[str, Any]) -> Json:
-    if mutation["patchType"] == "ApplyConfiguration":
-        config = evaluate(parse(mutation["applyConfiguration"]["expression"]), scope)
-        return patched(copy(obj), config, PatchType.STRATEGIC)
-    operations = evaluate(parse(mutation["jsonPatch"]["expression"]), scope)
-    return patched(copy(obj), operations, PatchType.JSON)
-
-
-def _message(validation: Json, scope: Mapping[str, Any]) -> str:
-    if expression := validation.get("messageExpression"):
-        try:
-            if isinstance(said := evaluate(parse(expression), scope), str) and said.strip():
-                return said
-        except CelError:
-            pass
-    return str(validation.get("message") or f"failed expression: {validation['expression'].strip()}")
 
 
 def _denied(bound: Bound, write: Write, why: str, *, reason: str) -> ApiError:

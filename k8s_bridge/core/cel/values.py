@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from k8s_bridge.sandbox.cel.errors import CelError
+from k8s_bridge.core.cel.errors import CelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from k8s_bridge.sandbox.cel.errors import CelError
+from k8s_bridge.core.cel.errors import CelError
 
 
 class Sort(StrEnum):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from k8s_bridge.sandbox.cel.errors import CelError
-from k8s_bridge.sandbox.controllers.quantity import parse
-
-_THOUSANDTHS = "cpu"  # the resource whose amounts are counted in thousandths
+from k8s_bridge.core.cel.errors import CelError
+from k8s_bridge.core.quantity import exact
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +31,7 @@ class Quantity:
 def quantity(text: str) -> Quantity:
     """The quantity of a text. Raises CelError for what is none."""
     try:
-        return Quantity(parse(_THOUSANDTHS, text))
+        return Quantity(math.ceil(exact(text) * 1000))
     except ValueError as error:
         raise CelError(str(error)) from error
 

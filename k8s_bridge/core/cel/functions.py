@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from k8s_bridge.sandbox.cel.errors import CelError
-from k8s_bridge.sandbox.cel.quantities import is_quantity, quantity
-from k8s_bridge.sandbox.cel.values import NONE, Optional, equal, kind, less, some, truth
+from k8s_bridge.core.cel.errors import CelError
+from k8s_bridge.core.cel.quantities import is_quantity, quantity
+from k8s_bridge.core.cel.values import NONE, Optional, equal, kind, less, some, truth
 
 Function = Callable[..., Any]
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -73,6 +73,12 @@ def _size(value: Any) -> int:
     raise CelError(f"no such overload: size({kind(value)})")
 
 
+def _matches(value: str, pattern: str) -> bool:
+    """As RE2: `$` is the very end, and word classes are ASCII's."""
+    ending = f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern
+    return re.search(ending, value, re.ASCII) is not None
+
+
 def _non_zero(value: Any) -> Optional:
     return some(value) if value else NONE
 
@@ -98,7 +104,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "double": _decimal,
     "bool": lambda value: value if isinstance(value, bool) else {"true": True, "false": False}[value],
     "dyn": lambda value: value,
-    "matches": lambda value, pattern: re.search(pattern, value) is not None,
+    "matches": _matches,
     "quantity": quantity,
     "isQuantity": is_quantity,
     "optional.of": some,

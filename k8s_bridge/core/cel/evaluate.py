@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from k8s_bridge.sandbox.cel.errors import CelError
-from k8s_bridge.sandbox.cel.functions import FUNCTIONS, METHODS
-from k8s_bridge.sandbox.cel.tree import (
+from k8s_bridge.core.cel.errors import CelError
+from k8s_bridge.core.cel.functions import FUNCTIONS, METHODS
+from k8s_bridge.core.cel.tree import (
     Call,
     Entry,
     Index,
@@ -19,7 +19,7 @@ from k8s_bridge.sandbox.cel.tree import (
     Node,
     Select,
 )
-from k8s_bridge.sandbox.cel.values import NONE, Optional, kind, some, truth
+from k8s_bridge.core.cel.values import NONE, Optional, kind, some, truth
 
 Scope = Mapping[str, Any]
 _LIBRARIES = ("optional", "jsonpatch")

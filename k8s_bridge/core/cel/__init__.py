@@ -6,8 +6,8 @@ What is not there is an error where it is used, never a guess.
 
 from __future__ import annotations
 
-from k8s_bridge.sandbox.cel.errors import CelError
-from k8s_bridge.sandbox.cel.evaluate import evaluate
-from k8s_bridge.sandbox.cel.parser import parse
+from k8s_bridge.core.cel.errors import CelError
+from k8s_bridge.core.cel.evaluate import evaluate
+from k8s_bridge.core.cel.parser import parse
 
 __all__ = ["CelError", "evaluate", "parse"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from k8s_bridge.sandbox.cel.errors import CelError
-from k8s_bridge.sandbox.cel.tokens import Sort, Token, tokens
-from k8s_bridge.sandbox.cel.tree import (
+from k8s_bridge.core.cel.errors import CelError
+from k8s_bridge.core.cel.tokens import Sort, Token, tokens
+from k8s_bridge.core.cel.tree import (
     Call,
     Entry,
     Index,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from k8s_bridge.sandbox.cel import CelError, evaluate, parse
+from k8s_bridge.core.cel import CelError, evaluate, parse
 
 OBJECT = {
     "metadata": {"name": "a", "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
@@ -40,6 +40,7 @@ def value(text: str, **more: object) -> object:
         ("size('abc') + [1].size()", 4),
         ("'a,b'.split(',').join('-').upperAscii()", "A-B"),
         ("'ray-7'.matches('^[a-z]+-[0-9]+$')", True),
+        (r"'ray-7\n'.matches('^[a-z]+-[0-9]+$')", False),
         ("int('12') + 1 == 13 && string(1.5) == '1.5'", True),
         ("'x'.substring(0, 1).replace('x', 'z').indexOf('z')", 0),
         ("quantity('500m').isLessThan(quantity('1')) && quantity('2').asInteger() == 2", True),
