@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -27,6 +28,9 @@ from k8s_bridge.core.effects import Patch
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.model import Node
 
+GRACE = 30.0
+"""Seconds that a pod has to end in."""
+
 
 @dataclass
 class SlotWorld:
@@ -40,6 +44,9 @@ class SlotWorld:
     pods: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
     """name -> IDLE, ALLOCATED or DOWN."""
+    drained: set[str] = field(default_factory=set)
+    ends: dict[str, float] = field(default_factory=dict)
+    """When a pod that is terminating ends at the latest."""
     registered: set[str] = field(default_factory=set)
     seen_evicted: set[str] = field(default_factory=set)
     """Nodes over which the bridge has passed while Kueue wanted the capacity back."""
@@ -71,10 +78,14 @@ class SlotWorld:
         )
 
     def pod_rows(self) -> tuple[Pod, ...]:
-        return tuple(_pod(name, phase) for name, phase in sorted(self.pods.items())) if self.jobset else ()
+        return tuple(map(self._pod, sorted(self.pods))) if self.jobset else ()
 
     def node_rows(self) -> tuple[Node, ...]:
-        return tuple(Node(name=name, states=frozenset({state})) for name, state in sorted(self.nodes.items()))
+        drain = {name: ["DRAIN"] if name in self.drained else [] for name in self.nodes}
+        return tuple(
+            Node(name=name, states=frozenset({state, *drain[name]}))
+            for name, state in sorted(self.nodes.items())
+        )
 
     def create(self, *, name: str, uid: str, identity: str, width: int) -> None:
         template = JobTemplate(spec=JobTemplateSpec(parallelism=width))
@@ -106,18 +117,23 @@ class SlotWorld:
         meta = msgspec.structs.replace(self.jobset.metadata, annotations=kept)
         self.jobset = msgspec.structs.replace(self.jobset, metadata=meta)
 
-    def delete(self) -> None:
+    def delete(self, *, now: float) -> None:
         self.jobset, self.workload_uid, self.admitted, self.evicted = None, "", False, False
-        self.pods = dict.fromkeys(self.pods, "Terminating")
+        self.terminate(self.pods, now=now)
+
+    def terminate(self, names: Iterable[str], *, now: float) -> None:
+        """These pods are told to end."""
+        for name in tuple(names):
+            self.pods[name] = "Terminating"
+            self.ends.setdefault(name, now + GRACE)
+
+    def _pod(self, name: str) -> Pod:
+        gone = datetime.fromtimestamp(self.ends[name], UTC) if self.pods[name] == "Terminating" else None
+        return Pod(
+            metadata=ObjectMeta(name=name, namespace="ns", deletion_timestamp=gone),
+            status=PodStatus(phase="Running"),
+        )
 
 
 def _condition(kind: str, reason: str, *, on: bool = True) -> Condition:
     return Condition(type=kind, status="True" if on else "False", reason=reason)
-
-
-def _pod(name: str, phase: str) -> Pod:
-    gone = datetime(2026, 1, 1, tzinfo=UTC) if phase == "Terminating" else None
-    return Pod(
-        metadata=ObjectMeta(name=name, namespace="ns", deletion_timestamp=gone),
-        status=PodStatus(phase="Running"),
-    )

@@ -25,6 +25,9 @@ class ArrayState:
     width: int = 1
     quota: int = 2
     limit: int = 0
+    patient: bool = False
+    """drainOnPreemption: what runs may go on until its pods end."""
+    now: float = 1000.0
     waiting: list[int] = field(default_factory=list)
     own: Job = field(init=False)
     records: dict[int, Job] = field(default_factory=dict)
@@ -64,7 +67,7 @@ class ArrayState:
             job_id=ARRAY,
             presence=Presence.PRESENT if own else Presence.GONE,
             job=own,
-            partition=PARTITION,
+            partition=replace(PARTITION, drain_first=self.patient),
             layout=layout if waits else None,
             shape="s" if waits else "",
             array=Array(records=tuple(rows)),
@@ -95,7 +98,7 @@ class ArrayState:
             slot=number,
             presence=whole.presence,
             job=whole.job,
-            partition=PARTITION,
+            partition=replace(PARTITION, drain_first=self.patient),
             jobset=slot.jobset,
             workload=slot.workload(),
             pods=slot.pod_rows(),

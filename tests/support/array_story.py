@@ -41,9 +41,17 @@ class ArrayStory:
 
     def __init__(self, world: ArrayWorld) -> None:
         self.world = world
-        self.now = 1000.0
         self.seen: dict[Key, Seen] = {}
         self.passes = 0
+
+    @property
+    def now(self) -> float:
+        """Seconds; time passes when it is set."""
+        return self.world.now
+
+    @now.setter
+    def now(self, seconds: float) -> None:
+        self.world.now = seconds
 
     def goes_on(self, rounds: int) -> None:
         for _ in range(rounds):

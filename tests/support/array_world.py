@@ -45,12 +45,12 @@ class ArrayWorld(ArrayState):
             if slot.admitted and (slot.evicted or not slot.active):
                 slot.admitted, slot.evicted = False, True
                 slot.suspend(on=True)
-                slot.pods = dict.fromkeys(slot.pods, "Terminating")
+                slot.terminate(slot.pods, now=self.now)
 
     def jobset_deleted(self, index: int) -> None:
         there = [slot for slot in self.slots.values() if slot.jobset]
         if there:
-            there[index % len(there)].delete()
+            there[index % len(there)].delete(now=self.now)
 
     def pods_are_made(self) -> None:
         for number, slot in self.slots.items():
@@ -72,7 +72,7 @@ class ArrayWorld(ArrayState):
         ]
         if names:
             slot, name = names[index % len(names)]
-            slot.pods[name] = "Terminating"
+            slot.terminate([name], now=self.now)
 
     def pods_vanish(self) -> None:
         for slot in self.slots.values():
@@ -91,7 +91,8 @@ class ArrayWorld(ArrayState):
         if not running:
             return
         row = running[index % len(running)]
-        if any(self._pods().get(name) != "Running" for name in row.nodes.split(",")):
+        going = {"Running", "Terminating"} if self.patient else {"Running"}
+        if not {self._pods().get(name) for name in row.nodes.split(",")} <= going:
             return  # its pod is gone: it cannot end well
         self._free(row)
         assert row.array_task_id is not None
@@ -126,7 +127,7 @@ class ArrayWorld(ArrayState):
         if row.held or not row.pending or not pin_of(row.features, job_id=ARRAY) or full:
             return False
         for number, slot in self.slots.items():
-            idle = sorted(name for name, state in slot.nodes.items() if state == "IDLE")
+            idle = sorted(n for n, state in slot.nodes.items() if state == "IDLE" and n not in slot.drained)
             if len(idle) >= self.width and self._matches(row, number):
                 self._start(row, slot, idle[: self.width])
                 return True
@@ -166,14 +167,21 @@ class ArrayWorld(ArrayState):
                 self._release(effect)
             case fx.Repin(job_id=job_id, constraints=constraints):
                 self._repin(job_id, constraints)
+            case kube.Patch() | kube.Delete() | kube.Event():
+                self._carry_out_kube(key, effect)
+            case _:
+                self._touch_nodes(effect)
+
+    def _touch_nodes(self, effect: fx.Effect) -> None:
+        match effect:
             case fx.NodesDown(nodes=nodes):
                 self._down_all(nodes)
+            case fx.Warn(nodes=nodes):
+                self._warn(nodes)
             case fx.NodesDelete(nodes=nodes):
                 self._delete_nodes(nodes)
             case fx.GhostsDelete(nodes=nodes):
                 self._delete_nodes(tuple(n for n in nodes if self._pods().get(n) != "Running"))
-            case kube.Patch() | kube.Delete() | kube.Event():
-                self._carry_out_kube(key, effect)
             case _:
                 raise Forbidden(f"{effect} is nothing that an array needs")
 
@@ -183,7 +191,7 @@ class ArrayWorld(ArrayState):
             case kube.Patch():
                 slot.patch(effect)
             case kube.Delete():
-                slot.delete()
+                slot.delete(now=self.now)
 
     def _create(self, number: int | None) -> None:
         assert number is not None
@@ -220,9 +228,16 @@ class ArrayWorld(ArrayState):
                     raise Forbidden(f"set {name} DOWN, and nothing is wrong with it")
                 self._down(slot, name)
 
+    def _warn(self, nodes: tuple[str, ...]) -> None:
+        for slot in self.slots.values():
+            if slot.good and set(nodes) & set(slot.nodes):
+                raise Forbidden(f"drained {nodes}, and nothing is wrong with them")
+            slot.drained |= set(nodes) & set(slot.nodes)
+
     def _delete_nodes(self, nodes: tuple[str, ...]) -> None:
         for slot in self.slots.values():
             for name in nodes:
                 if slot.nodes.get(name) == "ALLOCATED":
                     raise Conflict("Requested nodes are busy")
                 slot.nodes.pop(name, None)
+                slot.drained.discard(name)

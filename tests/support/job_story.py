@@ -20,6 +20,7 @@ HAPPENINGS = (
     World.nodes_register,
     World.pods_vanish,
     World.slurm_starts,
+    World.job_ends_in_time,
     World.scontrol_hold,
     World.scontrol_hold_running,
     World.scontrol_uhold,
@@ -47,12 +48,20 @@ PROGRESS = (
 class JobStory:
     """`passes` counts the transitions: a look, a decision, and its effects."""
 
-    def __init__(self) -> None:
-        self.world = World()
-        self.now = 1000.0
+    def __init__(self, *, patient: bool = False) -> None:
+        self.world = World(patient=patient)
         self.seen: Seen | None = None
         self.wait = 1.0
         self.passes = 0
+
+    @property
+    def now(self) -> float:
+        """Seconds; time passes when it is set."""
+        return self.world.now
+
+    @now.setter
+    def now(self, seconds: float) -> None:
+        self.world.now = seconds
 
     def goes_on(self, rounds: int, survives: int) -> None:
         """The world makes progress, and so does the bridge until it dies."""

@@ -5,7 +5,7 @@ It knows nothing of how decide works. Every method that changes the world is som
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -39,6 +39,8 @@ FEATURE = naming.node_feature(JOB)
 FOREIGN = "static-1"
 LAYOUT = Layout(groups=(Group(count=2, tasks=1, shape=Shape(cpus=1, memory=100)),))
 PARTITION = Partition(name="all", queue="lq", priority_class="low", requeue_limit=1000)
+GRACE = 30.0
+"""Seconds that a pod has to end in."""
 
 
 class Forbidden(AssertionError):
@@ -49,6 +51,9 @@ class Forbidden(AssertionError):
 class World:
     """Mutable truth. `admitted`, `evicted` are the Workload's conditions."""
 
+    patient: bool = False
+    """drainOnPreemption: what runs may go on until its pods end."""
+    now: float = 1000.0
     job: Job | None = field(
         default_factory=lambda: Job(
             job_id=JOB,
@@ -69,8 +74,11 @@ class World:
     priority: int = 0
     pods: dict[str, str] = field(default_factory=dict)
     """name -> Pending, Running, Succeeded, Failed or Terminating."""
+    ends: dict[str, float] = field(default_factory=dict)
+    """When a pod that is terminating ends at the latest."""
     nodes: dict[str, str] = field(default_factory=dict)
     """name -> IDLE, ALLOCATED or DOWN; ours only."""
+    drained: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     """Pods whose slurmd will not register (again)."""
     held_by_other: bool = False
@@ -92,10 +100,14 @@ class World:
             "workload": self._workload() if self.jobset and self.workload_uid else None,
             "pods": tuple(self._pod(name) for name in sorted(self.pods)) if self.jobset else (),
             "nodes": tuple(
-                Node(name=n, states=frozenset({s}), features=(FEATURE,))
+                Node(
+                    name=n,
+                    states=frozenset({s, *(["DRAIN"] if n in self.drained else [])}),
+                    features=(FEATURE,),
+                )
                 for n, s in sorted(self.nodes.items())
             ),
-            "partition": PARTITION,
+            "partition": replace(PARTITION, drain_first=self.patient),
             "layout": LAYOUT,
             "shape": "s",
         }
@@ -126,7 +138,7 @@ class World:
 
     def _pod(self, name: str) -> Pod:
         phase = self.pods[name]
-        gone = datetime(2026, 1, 1, tzinfo=UTC) if phase == "Terminating" else None
+        gone = datetime.fromtimestamp(self.ends[name], UTC) if phase == "Terminating" else None
         return Pod(
             metadata=ObjectMeta(name=name, namespace="ns", deletion_timestamp=gone),
             status=PodStatus(phase="Running" if gone else phase),
@@ -190,7 +202,7 @@ class World:
     def pod_dies(self, index: int) -> None:
         names = sorted(n for n in self.pods if self.pods[n] == "Running")
         if names:
-            self.pods[names[index % len(names)]] = "Terminating"
+            self._terminate(names[index % len(names)])
 
     def pods_vanish(self) -> None:
         for name in [n for n, phase in self.pods.items() if phase == "Terminating"]:
@@ -207,7 +219,7 @@ class World:
         if self.limited:
             self._job(reason="AssocGrpCpuLimit")
             return
-        idle = sorted(n for n, s in self.nodes.items() if s == "IDLE")
+        idle = sorted(n for n, s in self.nodes.items() if s == "IDLE" and n not in self.drained)
         if len(idle) < LAYOUT.nodes:
             return
         chosen = idle[: LAYOUT.nodes]
@@ -220,6 +232,14 @@ class World:
             if all(self.live(n) for n in self.job.nodes.split(",")):
                 self.completed = True
             self._end("COMPLETED" if self.completed else "FAILED")
+
+    def job_ends_in_time(self) -> None:
+        """Well, while all of its pods are there: those that are told to end may let it."""
+        going = {"Running", "Terminating"} if self.patient else {"Running"}
+        job = self.job
+        if job and "RUNNING" in job.states and {self.pods.get(n) for n in job.nodes.split(",")} <= going:
+            self.completed = True
+            self._end("COMPLETED")
 
     def scancel(self) -> None:
         if self.job and not self.job.terminal:
@@ -321,6 +341,8 @@ class World:
 
     def _carry_out_small(self, effect: fx.Effect) -> None:
         match effect:
+            case fx.Warn(nodes=nodes):
+                self._warn(nodes)
             case fx.SetText(text=text):
                 self._job(admin_comment=text)
             case fx.Acknowledge(comment=comment):
@@ -339,11 +361,16 @@ class World:
         if not (self.admitted and not self.evicted):
             raise Forbidden("released without admitted capacity")
         for name in effect.nodes:
-            if not self.live(name) or self.nodes.get(name) != "IDLE":
+            if not self.live(name) or self.nodes.get(name) != "IDLE" or name in self.drained:
                 raise Forbidden(f"released onto {name}, which is not ready")
         if set(self.nodes) - set(effect.nodes):
             raise Forbidden("released while old node records carry the job's feature")
         self._job(held=False, reason="None", features=effect.constraints, admin_comment=effect.text)
+
+    def _warn(self, nodes: tuple[str, ...]) -> None:
+        if not self.patient or (self.admitted and not self.evicted and all(map(self.live, nodes))):
+            raise Forbidden("drained nodes that are not to go")
+        self.drained |= set(nodes) & set(self.nodes)
 
     def _set_priority(self, priority: int) -> None:
         assert self.job
@@ -367,6 +394,7 @@ class World:
                     raise Conflict("Requested nodes are busy")
                 case fx.NodesDelete():
                     del self.nodes[name]
+                    self.drained.discard(name)
 
     def _patch(self, effect: kube.Patch) -> None:
         if effect.ref.kind == "Workload":
@@ -416,7 +444,12 @@ class World:
             self._jobset(dict(self.jobset.metadata.annotations), suspend=on)
 
     def _terminate_all(self) -> None:
-        self.pods = dict.fromkeys(self.pods, "Terminating")
+        for name in self.pods:
+            self._terminate(name)
+
+    def _terminate(self, name: str) -> None:
+        self.pods[name] = "Terminating"
+        self.ends.setdefault(name, self.now + GRACE)
 
     def _must_pend(self) -> None:
         if self.job is None or not self.job.pending:

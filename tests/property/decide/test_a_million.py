@@ -29,7 +29,7 @@ class Doubled(JobStory):
     """Now and then an effect is carried out twice, as after a lost answer: that is as good as once."""
 
     def __init__(self, chance: random.Random) -> None:
-        super().__init__()
+        super().__init__(patient=chance.random() < 0.5)
         self.chance = chance
         self.doubled = 0
 
@@ -45,7 +45,14 @@ class Doubled(JobStory):
 
 
 def copy_of(world: World) -> World:
-    return replace(world, pods=dict(world.pods), nodes=dict(world.nodes), silent=set(world.silent))
+    return replace(
+        world,
+        pods=dict(world.pods),
+        ends=dict(world.ends),
+        nodes=dict(world.nodes),
+        drained=set(world.drained),
+        silent=set(world.silent),
+    )
 
 
 def job_steps(story: Doubled) -> None:
@@ -101,6 +108,7 @@ def test_arrays(seed):
             width=chance.randint(1, 2),
             quota=chance.randint(1, 3),
             limit=chance.randint(0, 2),
+            patient=chance.random() < 0.5,
         )
         story = ArrayStory(world)
         array_steps(story, chance)

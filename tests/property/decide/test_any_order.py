@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from support.job_story import HAPPENINGS, JobStory
 
 from k8s_bridge.slurm.decide import decide
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.timeout(400)
 class AnyOrder(RuleBasedStateMachine):
     """One job. Rules are what may happen; `bridge` is one pass that may die after any effect."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.story = JobStory()
+    @initialize(patient=st.booleans())
+    def begins(self, patient) -> None:
+        self.story = JobStory(patient=patient)
 
     @rule(happening=st.sampled_from(HAPPENINGS))
     def happens(self, happening) -> None:
@@ -43,11 +43,13 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def one_verdict(self) -> None:
-        unit, now = self.story.world.unit(seen=self.story.seen), self.story.now
-        assert decide(unit, now=now) == decide(unit, now=now)
+        if hasattr(self, "story"):
+            unit, now = self.story.world.unit(seen=self.story.seen), self.story.now
+            assert decide(unit, now=now) == decide(unit, now=now)
 
     def teardown(self) -> None:
-        self.story.ends_well()
+        if hasattr(self, "story"):
+            self.story.ends_well()
 
 
 AnyOrder.TestCase.settings = settings(

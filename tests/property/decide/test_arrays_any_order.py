@@ -15,10 +15,14 @@ class AnyOrder(RuleBasedStateMachine):
     """One array. `bridge` is a pass over each unit of it that may die after any effect."""
 
     @initialize(
-        count=st.integers(1, 5), width=st.integers(1, 2), quota=st.integers(1, 3), limit=st.integers(0, 2)
+        count=st.integers(1, 5),
+        width=st.integers(1, 2),
+        quota=st.integers(1, 3),
+        limit=st.integers(0, 2),
+        patient=st.booleans(),
     )
-    def begins(self, count, width, quota, limit) -> None:
-        self.story = ArrayStory(ArrayWorld(count=count, width=width, quota=quota, limit=limit))
+    def begins(self, **world) -> None:
+        self.story = ArrayStory(ArrayWorld(**world))
 
     @rule(happening=st.sampled_from(HAPPENINGS))
     def happens(self, happening) -> None:
