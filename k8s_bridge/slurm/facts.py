@@ -18,7 +18,8 @@ from k8s_bridge.slurm.pods import ENDED
 from k8s_bridge.slurm.unit import Presence, Unit
 
 TEXT_PREFIX = "k8s-bridge: "
-_NOT_OUR_HOLD = frozenset({"Released", "HeldByOther"})
+_NOT_OUR_HOLD = frozenset({"Released", "HeldByOther", "Ending", "PastKueue"})
+"""What is said only of jobs that we do not hold."""
 CLAIM = f"{TEXT_PREFIX}Holding: its hold is being made the bridge's"
 """Says nothing of whose a hold is: where text and hold take two calls, it stands between them."""
 _NOT_HELD_YET = frozenset({"Holding", "Refused", "NotManaged", *REASONS})

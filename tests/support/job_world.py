@@ -202,7 +202,7 @@ class World:
     def pod_dies(self, index: int) -> None:
         names = sorted(n for n in self.pods if self.pods[n] == "Running")
         if names:
-            self._terminate(names[index % len(names)])
+            self.terminate(names[index % len(names)])
 
     def pods_vanish(self) -> None:
         for name in [n for n, phase in self.pods.items() if phase == "Terminating"]:
@@ -445,9 +445,9 @@ class World:
 
     def _terminate_all(self) -> None:
         for name in self.pods:
-            self._terminate(name)
+            self.terminate(name)
 
-    def _terminate(self, name: str) -> None:
+    def terminate(self, name: str) -> None:
         self.pods[name] = "Terminating"
         self.ends.setdefault(name, self.now + GRACE)
 

@@ -79,7 +79,7 @@ def _let_go_text(facts: Facts) -> tuple[Effect, ...]:
     if job is None or not facts.ours_by_text:
         return ()
     if facts.elsewhere:
-        text = say("Trespass", f"it was released past Kueue, which did not admit it, and runs on {job.nodes}")
+        text = say("PastKueue", f"it was released past Kueue, and runs on {job.nodes}")
     elif job.pending and job.held:
         gone = f"partition {job.partition} is not managed by Kueue any more; release the job"
         text = say("NotManaged", gone)

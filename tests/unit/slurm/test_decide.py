@@ -444,6 +444,12 @@ def test_a_users_hold_is_told_from_that_of_the_submission_by_what_was_said_since
     assert verdict(change(World(), admin_comment=f"k8s-bridge: {text}"))[0] is state
 
 
+@pytest.mark.parametrize("text", ["Ending: preempted: …", "PastKueue: it runs on static-1", "Released: on a"])
+def test_an_admins_hold_is_told_from_ours_by_what_is_said_only_of_jobs_that_we_do_not_hold(text: str):
+    world = change(World(), admin_comment=f"k8s-bridge: {text}", reason="JobHeldAdmin", features=FEATURE)
+    assert verdict(world)[0] is State.HELD_BY_OTHER
+
+
 def test_a_waiting_job_can_be_held_by_uhold():
     world = World()
     one_pass(world)
@@ -578,7 +584,7 @@ def test_a_failed_jobs_jobset_is_kept_without_quota_for_as_long_as_was_asked():
     keep = replace(PARTITION, retention=3600.0)
     world = running()
     for name in list(world.pods):
-        world.pods[name] = "Terminating"
+        world.terminate(name)
     world.job_ends()
     state, decision = verdict(world, partition=keep)
     assert (state, names(decision)) == (State.DRAINING, ["NodesDelete", "Patch", "Patch"])
