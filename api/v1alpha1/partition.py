@@ -97,7 +97,7 @@ class PartitionMapping(Model):
     queue_rules: Annotated[tuple[QueueRule, ...], Field(max_length=64)] = ()
     """Exceptions by account, QOS, user or WCKey; the first match wins."""
     max_in_flight: Annotated[int, Field(ge=1, le=10_000)] = 200
-    """JobSets that may wait for quota at a time, per queue; further jobs wait in Slurm alone."""
+    """JobSets that may wait for quota at a time, per queue, without those that gave it back for a while."""
     pod_template: PodTemplate = Field(default_factory=dict)
     """Pod template that slurmd pods start from. Leaf strings are Jinja2; fields that the bridge owns win."""
     node_shape: NodeShape | None = None

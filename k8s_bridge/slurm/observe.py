@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from api.views import JobSet, Workload
 from k8s_bridge.slurm import het
+from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.arrays.facts import ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.eligibility import NOTHING
@@ -17,6 +18,7 @@ from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.policy import Policies, Route
+from k8s_bridge.slurm.seen import began, failed_again, paused
 from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.troubles import Troubles
 from k8s_bridge.slurm.turns import Turns
@@ -37,8 +39,6 @@ from k8s_bridge.slurm.unit import (
 Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
 """(job, route) -> (layout or refusal, digest of the layout)."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
-"""Seconds between two JobSets of a job whose JobSets fail."""
 FIRST_DENIED_PAUSE, DENIED_PAUSE = 2.0, 60.0
 """Seconds between two attempts to create a JobSet that is refused: first pause, doubled up to the longest.
 
@@ -47,7 +47,7 @@ Short at first: an API server that has just started forbids everything until it 
 _DOUBLINGS = 10
 
 _WAITING = frozenset({State.HELD, State.TURN})
-_IN_FLIGHT = frozenset({State.QUEUED, State.PARKED, State.RESIZED, State.FAILED})
+_IN_FLIGHT = frozenset({State.QUEUED, State.RESIZED, State.FAILED})
 
 
 class Observer:
@@ -156,12 +156,12 @@ class Observer:
             return
         seen = unit.seen
         if seen is None:
-            seen = Seen(state=state, since=_began(unit, state, now))
+            seen = Seen(state=state, since=began(unit, state, now))
         elif seen.state is not state:
             seen = replace(seen, state=state, since=now)
-            seen = _failed_again(seen, now) if state is State.FAILED else seen
+            seen = failed_again(seen, now) if state is State.FAILED else seen
             if state is State.FAILED and unit.slot is not None and unit.job_id in self.seen:
-                self.seen[unit.job_id] = _failed_again(self.seen[unit.job_id], now)
+                self.seen[unit.job_id] = failed_again(self.seen[unit.job_id], now)
         self.seen[unit.key] = seen
 
     def spoke(self, key: Key, now: float) -> None:
@@ -252,18 +252,32 @@ class Observer:
             return
         if job is None or route is None or self._tables.jobsets.by(UNIT, str(key)):
             return
+        if paused(self.seen.get(key), now):
+            self.turns.leave(key)
+            return
         wanted = self._policies.wanted_priority(job)
         priority = self._class_priority(route) if wanted is None else wanted
         rank = (-priority, job.nice, job.submit_time, job.job_id)
-        self.turns.wait(job.job_id, queue=route.queue, rank=rank)
+        self.turns.wait(job.job_id, queue=route.queue, rank=rank, kind=self._kind(job))
 
     def settle(self, unit: Unit, state: State) -> None:
         """Take the unit's place in the order of asking from its state."""
-        if unit.array is None and not (state in _WAITING and unit.jobset is None):
-            if state in _IN_FLIGHT and unit.jobset is not None and unit.partition is not None:
-                self.turns.fly(unit.key, queue=unit.partition.queue)
-            else:
-                self.turns.leave(unit.key)
+        if unit.array is not None or (state in _WAITING and unit.jobset is None):
+            return
+        job = self.speaker(unit.job_id)
+        if job is None or unit.jobset is None or unit.partition is None:
+            self.turns.leave(unit.key)
+        elif state is State.PARKED:
+            self.turns.park(unit.key, queue=unit.partition.queue, kind=self._kind(job))
+        elif state in _IN_FLIGHT:
+            self.turns.fly(unit.key, queue=unit.partition.queue)
+        else:
+            self.turns.leave(unit.key)
+
+    def _kind(self, job: Job) -> int:
+        """The same for jobs that limits of Slurm and faults of pods concern alike."""
+        route = self._policies.route(job)
+        return hash((job.user_id, job.account, job.qos, self._plan(job, route)[1] if route else ""))
 
     def _joins(self, key: Key, route: Route | None, *, now: float) -> bool:
         """Whether an array waits to be asked for one slot more; those it has count from their creation on."""
@@ -271,7 +285,7 @@ class Observer:
             return False
         facts = ArrayFacts(self.unit(key), now)
         for slot in facts.kept:
-            if not slot.admitted:
+            if not slot.admitted and not is_.parked(slot):
                 self.turns.fly(slot.unit.key, queue=route.queue)
         return facts.short
 
@@ -283,20 +297,3 @@ def _offset(component: Job) -> int:
 def _version(workload: Workload) -> int:
     version = workload.metadata.resource_version
     return int(version) if version.isdecimal() else 0
-
-
-def _began(unit: Unit, state: State, now: float) -> float:
-    """Since when, from the cluster where it tells: a restart must not start the clock of a timeout again."""
-    if state is State.ADMITTED and unit.workload is not None:
-        for found in unit.workload.status.conditions:
-            if found.type == "Admitted" and found.last_transition_time:
-                return min(now, found.last_transition_time.timestamp())
-    if state is State.HELD and unit.job is not None:
-        return min(now, float(unit.job.submit_time)) or now
-    return now
-
-
-def _failed_again(seen: Seen, now: float) -> Seen:
-    """Each JobSet that fails makes the next one wait longer."""
-    pause = min(FIRST_PAUSE * 2.0 ** min(seen.failures, 6), LONGEST_PAUSE)
-    return replace(seen, failures=seen.failures + 1, not_before=now + pause)

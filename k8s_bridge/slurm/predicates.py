@@ -11,6 +11,7 @@ from k8s_bridge.slurm.eligibility import Grip, withholds
 from k8s_bridge.slurm.facts import Facts, held_against_text
 from k8s_bridge.slurm.layout.types import Refusal
 from k8s_bridge.slurm.model import COMPLETING
+from k8s_bridge.slurm.seen import paused
 from k8s_bridge.slurm.unit import Deletion, Presence
 
 _FINAL_HOLDS = frozenset({"JobHeldAdmin", "JobHoldMaxRequeue", "JobLaunchFailure"})
@@ -146,7 +147,7 @@ def without_jobset(facts: Facts) -> bool:
 
 def out_of_turn(facts: Facts) -> bool:
     """Enough is asked for already in this queue."""
-    return without_jobset(facts) and not facts.unit.may_create
+    return without_jobset(facts) and not facts.unit.may_create and not paused(facts.unit.seen, facts.now)
 
 
 def denied(facts: Facts) -> bool:

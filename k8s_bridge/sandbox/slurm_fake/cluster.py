@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from k8s_bridge.sandbox.clock import Clock
@@ -19,7 +19,8 @@ class Settings:
     """What slurm.conf would say; times in seconds. See versions.RELEASES for `release`; `name`: ClusterName.
 
     `recovery`: how often Slurm looks again at jobs with BadConstraints and at dependencies of held jobs.
-    `away_answer`: how long slurmrestd tries before it says that slurmctld is away.
+    `away_answer`: how long slurmrestd tries before it says that slurmctld is away. `max_jobs`: how many jobs
+    of an account, by its name, may run at a time (MaxJobs of its associations).
     """
 
     name: str = "sandbox"
@@ -32,6 +33,7 @@ class Settings:
     recovery: float = 5.0
     completing: float = 0.1
     away_answer: float = 9.0
+    max_jobs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -123,6 +125,14 @@ class Cluster:
     def stands_for_others(self, job: Job) -> bool:
         """Whether a row is that of an array of which tasks are not over: it is not purged."""
         return job.array_id == job.job_id and any(not other.over for other in self.array(job.array_id))
+
+    def at_limit(self, job: Job) -> bool:
+        """Whether as many jobs of its account run as may."""
+        account = job.record.get("account", "")
+        most = self.settings.max_jobs.get(account)
+        if most is None:
+            return False
+        return sum(1 for other in self.running.values() if other.record.get("account") == account) >= most
 
     def together(self, job: Job) -> list[Job]:
         """The row, or all components of a heterogeneous job, in order."""

@@ -35,6 +35,7 @@ class Reason(StrEnum):
     DEPENDENCY_HOPELESS = "DependencyNeverSatisfied"
     RESOURCES = "Resources"
     NODES_AWAY = "ReqNodeNotAvail"
+    ASSOC_MAX_JOBS = "AssocMaxJobsLimit"
     PARTITION_CPUS = "PartitionConfig"
     PARTITION_NODES = "PartitionNodeLimit"
     NODE_DOWN = "NodeDown"

@@ -85,7 +85,9 @@ def _consider(cluster: Cluster, job: Job) -> None:
         _recover(cluster, job)
         return
     able = cluster.able(job)
-    if reason := _hopeless(cluster, job, able):
+    if cluster.at_limit(job):
+        _wait(cluster, job, Reason.ASSOC_MAX_JOBS)
+    elif reason := _hopeless(cluster, job, able):
         _wait(cluster, job, reason)
     elif job.het_id:
         _try_together(cluster, job)

@@ -21,6 +21,7 @@ class JobRequest:
     array: str = ""
     more: tuple[JobRequest, ...] = ()
     partition: str = BATCH
+    account: str = ""
     nodes: str = ""
     ntasks: int | None = None
     cpus_per_task: int | None = None
@@ -46,6 +47,7 @@ class JobRequest:
             "job-name": self.name,
             "array": self.array,
             "partition": self.partition,
+            "account": self.account,
             "nodes": self.nodes,
             "ntasks": self.ntasks,
             "cpus-per-task": self.cpus_per_task,
@@ -68,6 +70,7 @@ class JobRequest:
             "name": self.name,
             "array": self.array or None,
             "partition": self.partition,
+            "account": self.account or None,
             "minimum_nodes": int(least) if least else None,
             "maximum_nodes": int(most or least) if least else None,
             "tasks": self.ntasks,

@@ -67,7 +67,7 @@ def without_slot(facts: ArrayFacts) -> bool:
 
 def array_out_of_turn(facts: ArrayFacts) -> bool:
     """No slot was asked for, and enough is asked for already in this queue."""
-    return without_slot(facts) and not facts.unit.may_create
+    return without_slot(facts) and is_.out_of_turn(facts)
 
 
 def array_denied(facts: ArrayFacts) -> bool:

@@ -17,6 +17,7 @@ from k8s_bridge.slurm.moves.common import (
     verdict,
 )
 from k8s_bridge.slurm.moves.over import give_back
+from k8s_bridge.slurm.seen import paused
 from k8s_bridge.slurm.speech import say
 
 
@@ -51,7 +52,8 @@ def await_eligibility(facts: Facts, now: float) -> Verdict:
 
 def await_turn(facts: Facts, now: float) -> Verdict:
     """Others of its queue are asked for first."""
-    return verdict(reason="WaitingTurn", text="enough is asked for in this queue already (maxInFlight)")
+    text = "enough is asked for in this queue already (maxInFlight), or jobs like it gave their quota back"
+    return verdict(reason="WaitingTurn", text=text)
 
 
 def report_denial(facts: Facts, now: float) -> Verdict:
@@ -66,7 +68,7 @@ def report_denial(facts: Facts, now: float) -> Verdict:
 def ask(facts: Facts, now: float) -> Verdict:
     """Make the hold ours, then ask Kueue for the job's capacity."""
     unit, job = facts.unit, job_of(facts)
-    if unit.seen and now < unit.seen.not_before:
+    if unit.seen and paused(unit.seen, now):
         return verdict(after=unit.seen.not_before - now)
     effects: list[Effect] = []
     if not (facts.ours_by_text and job.reason == "JobHeldAdmin"):

@@ -10,7 +10,7 @@ import yaml
 
 from api.load import parse_workloadmixing
 from api.v1alpha1 import WorkloadMixing
-from api.views import Condition, JobSet, ObjectMeta, OwnerReference, Workload, WorkloadStatus
+from api.views import Condition, JobSet, JobSetStatus, ObjectMeta, OwnerReference, Workload, WorkloadStatus
 from k8s_bridge.core import naming
 from k8s_bridge.core.effects import Patch
 from k8s_bridge.core.errors import Retry, Terminal
@@ -80,8 +80,11 @@ class Bridge:
         self.tables.jobs.upsert(job)
         return job
 
-    def jobset(self, job_id: int = 1, uid: str = "u", *, slot: int | None = None) -> None:
+    def jobset(
+        self, job_id: int = 1, uid: str = "u", *, slot: int | None = None, parked: str = "", ended: str = ""
+    ) -> None:
         number = {} if slot is None else {naming.SLURM_ARRAY_SLOT: str(slot)}
+        mark = {naming.PARKED: parked} if parked else {}
         self.tables.jobsets.upsert(
             JobSet(
                 metadata=ObjectMeta(
@@ -90,8 +93,9 @@ class Bridge:
                     uid=uid,
                     resource_version="1",
                     labels={naming.SLURM_JOB_ID: str(job_id), **number},
-                    annotations={naming.SHAPE: "s"},
-                )
+                    annotations={naming.SHAPE: "s", **mark},
+                ),
+                status=JobSetStatus(terminal_state=ended),
             )
         )
 
@@ -179,6 +183,44 @@ def test_only_so_many_wait_for_quota_and_the_next_one_is_called_when_a_place_is_
     bridge.job(1, states=frozenset({"CANCELLED"}))
     assert bridge.state(1) == State.DRAINING
     assert bridge.again == [2]
+    assert bridge.state(2) == State.HELD
+
+
+def test_a_job_that_gave_its_quota_back_lets_others_pass_but_not_those_like_it():
+    bridge = Bridge(limit=1)
+    for job_id, account in ((1, "limited"), (2, "limited"), (3, "other")):
+        bridge.job(job_id, account=account, submit_time=50 + job_id)
+    bridge.jobset(1, parked="130 1 AssocMaxJobsLimit")
+    assert [bridge.state(job_id) for job_id in (1, 2, 3)] == [State.PARKED, State.TURN, State.HELD]
+    bridge.jobset(3, uid="v")
+    assert [bridge.state(job_id) for job_id in (3, 2)] == [State.QUEUED, State.TURN]
+    bridge.again.clear()
+    for job_id in (1, 3):
+        bridge.job(job_id, states=frozenset({"CANCELLED"}))
+        bridge.state(job_id)
+    assert bridge.again == [2]
+    assert bridge.state(2) == State.HELD
+
+
+def test_a_slot_that_gave_its_quota_back_lets_other_jobs_pass():
+    bridge = Bridge(limit=1)
+    bridge.job(1, array_job_id=1, array_size=2, account="limited")
+    bridge.jobset(1, slot=0, parked="130 1 AssocMaxJobsLimit")
+    assert bridge.controller.decide(Slot(1, 0), bridge.time).state == State.PARKED
+    bridge.state(1)
+    bridge.job(2, submit_time=60)
+    assert bridge.state(2) == State.HELD
+
+
+def test_a_job_whose_jobset_failed_just_now_lets_others_pass():
+    bridge = Bridge(limit=1)
+    bridge.job(1)
+    assert bridge.state(1) == State.HELD
+    bridge.jobset(1, ended="Failed")
+    assert bridge.state(1) == State.FAILED
+    bridge.tables.jobsets.replace(())
+    assert bridge.controller.decide(1, bridge.time).after > 1, "the next JobSet waits for a while"
+    bridge.job(2, submit_time=60)
     assert bridge.state(2) == State.HELD
 
 

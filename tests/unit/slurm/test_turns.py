@@ -41,23 +41,75 @@ def test_queues_do_not_wait_for_each_other():
     assert list(turns.next()) == [2]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["wait", "fly", "leave"]), st.integers(1, 8)), max_size=60))
+def test_jobs_that_gave_their_quota_back_keep_nobody_else_waiting():
+    turns = Turns()
+    turns.limit("q", 2)
+    turns.park(1, queue="q", kind="limited")
+    turns.park(2, queue="q", kind="limited")
+    turns.wait(3, queue="q", rank=(0, 1, 3), kind="limited")
+    turns.wait(4, queue="q", rank=(0, 2, 4), kind="other")
+    assert list(turns.next()) == [4]
+    assert [turns.may(j) for j in (1, 2, 3, 4)] == [True, True, False, True]
+
+
+def test_jobs_like_a_parked_one_go_after_all_others_until_none_is_parked():
+    turns = Turns()
+    turns.limit("q", 3)
+    turns.wait(1, queue="q", rank=(-9, 1, 1), kind="limited")
+    turns.wait(2, queue="q", rank=(0, 1, 2), kind="other")
+    turns.wait(3, queue="q", rank=(0, 2, 3), kind="other")
+    assert list(turns.next()) == [1, 2, 3]
+    turns.park(4, queue="q", kind="limited")
+    assert list(turns.next()) == [2, 3]
+    turns.leave(2)
+    assert list(turns.next()) == [3, 1]
+    turns.fly(4, queue="q")
+    assert list(turns.next()) == [1, 3]
+
+
+def test_jobs_that_are_all_alike_do_not_become_more_objects_than_the_limit():
+    turns = Turns()
+    turns.limit("q", 3)
+    for job in range(10):
+        turns.wait(job, queue="q", rank=(0, job, job), kind="limited")
+    for _ in range(10):
+        for job in list(turns.next()):
+            turns.fly(job, queue="q")
+            turns.park(job, queue="q", kind="limited")
+    assert [job for job in range(10) if turns.may(job)] == [0, 1, 2]
+
+
+STEPS = st.tuples(st.sampled_from(["wait", "fly", "park", "leave"]), st.integers(1, 8))
+
+
+@given(st.lists(STEPS, max_size=60))
 def test_it_equals_a_list_that_is_sorted_each_time(steps):
     turns, places = Turns(), {}
     turns.limit("q", 3)
     for step, job in steps:
+        kind = job % 2
         if step == "wait":
-            turns.wait(job, queue="q", rank=(-job % 3, job, job))
-            places[job] = (-job % 3, job, job)
+            turns.wait(job, queue="q", rank=(-job % 3, job, job), kind=kind)
         elif step == "fly":
             turns.fly(job, queue="q")
-            places[job] = None
+        elif step == "park":
+            turns.park(job, queue="q", kind=kind)
         else:
             turns.leave(job)
-            places.pop(job, None)
-        free = 3 - sum(1 for rank in places.values() if rank is None)
-        order = sorted(rank for rank in places.values() if rank is not None)
-        assert list(turns.next()) == [rank[2] for rank in order[: max(0, free)]]
+        places[job] = step
+        assert list(turns.next()) == expected(places, limit=3)
+        assert [job for job in turns.next() if not turns.may(job)] == []
+
+
+def expected(places: dict[int, str], *, limit: int) -> list[int]:
+    parked = {job % 2 for job, place in places.items() if place == "park"}
+    free = limit - sum(1 for place in places.values() if place == "fly")
+    held_back = sum(1 for place in places.values() if place == "park")
+    order = sorted(
+        (job % 2 in parked, -job % 3, job, job) for job, place in places.items() if place == "wait"
+    )
+    may = (n < (free - held_back if behind else free) for n, (behind, *_) in enumerate(order))
+    return [rank[-1] for rank, ok in zip(order, may, strict=True) if ok]
 
 
 def test_the_next_are_called_when_somebody_made_room_and_not_again_and_again():
