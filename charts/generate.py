@@ -12,12 +12,17 @@ import yaml
 from api.crd import crd_yaml
 from api.schema import json_form
 from api.v1alpha1 import WorkloadMixingSpec
+from k8s_bridge.ray.admission.configurations import Where, configurations
 from k8s_bridge.ray.policies import policies
 from monitoring import alerts
 from monitoring.dashboards import DASHBOARDS, document
 
 _HERE = Path(__file__).parent
 CHART = _HERE / "k8s-bridge"
+_WHERE = Where(
+    service="ray-bridge-service", namespace="ray-bridge-namespace", namespaces="ray-bridge-namespaces"
+)
+"""What the template puts in."""
 
 
 def outputs() -> dict[Path, str]:
@@ -28,6 +33,9 @@ def outputs() -> dict[Path, str]:
         CHART / "files/alerts.yaml": yaml.safe_dump(alerts.rules(), sort_keys=False, width=110),
         CHART / "files/ray-policies.yaml": yaml.safe_dump_all(
             policies(prefix="ray-bridge-policy", mutating="mutating"), sort_keys=False, width=110
+        ),
+        CHART / "files/ray-webhooks.yaml": yaml.safe_dump_all(
+            configurations("ray-bridge-configuration", _WHERE), sort_keys=False, width=110
         ),
         **{CHART / f"files/dashboards/{found.name}.json": _json(document(found)) for found in DASHBOARDS},
     }

@@ -15,6 +15,7 @@ from k8s_bridge.cli.render import render
 from k8s_bridge.cli.run import make_run
 from k8s_bridge.cli.slurm_plugin import slurm_plugin
 from k8s_bridge.cli.top import top
+from k8s_bridge.cli.webhook import webhook
 from k8s_bridge.runtime.product import RAY, SLURM
 from k8s_bridge.runtime.services import BridgeFactory
 
@@ -40,6 +41,7 @@ def ray_bridge() -> BridgeFactory:
 
 
 main.add_command(make_run({SLURM: slurm_bridge, RAY: ray_bridge}))
+main.add_command(webhook)
 main.add_command(demo)
 main.add_command(top)
 main.add_command(explain)

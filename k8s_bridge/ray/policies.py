@@ -20,45 +20,62 @@ _SUBMITTERS = {"matchLabels": {"ray.io/originated-from-crd": "RayJob"}}
 Json = Mapping[str, Any]
 
 
+def _conditions(found: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "expression": text} for name, text in found.items()]
+
+
+def _apply(expression: str) -> dict[str, Any]:
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def _patch(expression: str) -> dict[str, Any]:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+ACCEPT: Json = {
+    "failurePolicy": "Fail",
+    "reinvocationPolicy": "IfNeeded",
+    "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE"]}]},
+    "matchConditions": _conditions(cel.CREATED),
+    "variables": _conditions(cel.ACCEPTING),
+    "mutations": [_apply(cel.ACCEPTED), _patch(cel.UNQUEUED)],
+}
+"""What is made of a job: Kueue's suspension undone, its queue remembered, K8sJobMode."""
+HOLD: Json = {
+    "failurePolicy": "Fail",
+    "reinvocationPolicy": "Never",
+    "matchConstraints": {
+        "objectSelector": _SUBMITTERS,
+        "resourceRules": [{**_JOBS, "operations": ["CREATE"]}],
+    },
+    "matchConditions": _conditions(cel.SUBMITTER),
+    "variables": _conditions(cel.HOLDING),
+    "mutations": [_apply(cel.HELD), _patch(cel.WRAPPED)],
+}
+"""What is made of a submitter: gated, and told its options when the gate goes."""
+CHECK: Json = {
+    "failurePolicy": "Fail",
+    "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE", "UPDATE"]}]},
+    "matchConditions": _conditions(cel.WRITTEN),
+    "variables": _conditions(cel.CHECKING),
+    "validations": [
+        {"expression": rule.holds, "messageExpression": rule.message, "reason": "Invalid"}
+        for rule in cel.RULES
+    ],
+}
+"""What is refused."""
+
+
 def policies(*, prefix: str, mutating: str, validating: str = "v1") -> Iterator[dict[str, Any]]:
     """All objects, their names beginning with `prefix`.
 
     `mutating` is the version of MutatingAdmissionPolicy that the cluster serves: v1 from Kubernetes 1.36 on,
     v1beta1 before.
     """
-    accept = {
-        "failurePolicy": "Fail",
-        "reinvocationPolicy": "IfNeeded",
-        "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE"]}]},
-        "matchConditions": _conditions(cel.CREATED),
-        "variables": _variables(cel.ACCEPTING),
-        "mutations": [_apply(cel.ACCEPTED), _patch(cel.UNQUEUED)],
-    }
-    hold = {
-        "failurePolicy": "Fail",
-        "reinvocationPolicy": "Never",
-        "matchConstraints": {
-            "objectSelector": _SUBMITTERS,
-            "resourceRules": [{**_JOBS, "operations": ["CREATE"]}],
-        },
-        "matchConditions": _conditions(cel.SUBMITTER),
-        "variables": _variables(cel.HOLDING),
-        "mutations": [_apply(cel.HELD), _patch(cel.WRAPPED)],
-    }
-    check = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE", "UPDATE"]}]},
-        "matchConditions": _conditions(cel.WRITTEN),
-        "variables": _variables(cel.CHECKING),
-        "validations": [
-            {"expression": rule.holds, "messageExpression": rule.message, "reason": "Invalid"}
-            for rule in cel.RULES
-        ],
-    }
     for name, kind, version, spec in (
-        ("accept", "MutatingAdmissionPolicy", mutating, accept),
-        ("hold", "MutatingAdmissionPolicy", mutating, hold),
-        ("check", "ValidatingAdmissionPolicy", validating, check),
+        ("accept", "MutatingAdmissionPolicy", mutating, ACCEPT),
+        ("hold", "MutatingAdmissionPolicy", mutating, HOLD),
+        ("check", "ValidatingAdmissionPolicy", validating, CHECK),
     ):
         yield from _pair(f"{prefix}-{name}", kind=kind, version=version, spec=spec)
 
@@ -74,18 +91,3 @@ def _pair(name: str, *, kind: str, version: str, spec: Json) -> Iterator[dict[st
     if kind == "ValidatingAdmissionPolicy":
         binding["validationActions"] = ["Deny"]
     yield {**head, "kind": f"{kind}Binding", "spec": binding}
-
-
-def _conditions(found: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "expression": text} for name, text in found.items()]
-
-
-_variables = _conditions
-
-
-def _apply(expression: str) -> dict[str, Any]:
-    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
-
-
-def _patch(expression: str) -> dict[str, Any]:
-    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}

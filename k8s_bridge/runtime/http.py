@@ -6,6 +6,7 @@ Units name jobs and people, so /debug and the page are told to whom `access` let
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,10 +126,10 @@ class _Quiet(uvicorn.Server):
 class HttpServer:
     """Serves an application in the running event loop. The socket is bound at construction.
 
-    SettingsError when the address cannot be had.
+    SettingsError when the address cannot be had. With `tls` it speaks HTTPS.
     """
 
-    def __init__(self, app: Starlette, bind: Bind) -> None:
+    def __init__(self, app: Starlette, bind: Bind, *, tls: ssl.SSLContext | None = None) -> None:
         self._socket = _listen(bind)
         config = uvicorn.Config(
             app,
@@ -139,6 +140,8 @@ class HttpServer:
             timeout_graceful_shutdown=_FAREWELL_SECONDS,
             server_header=False,
         )
+        config.load()
+        config.ssl = tls
         self._server = _Quiet(config)
 
     @property

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from support.chart import CASES, CHART, GOLDENS, Refused, helm, render, template, values_of
 
+from k8s_bridge.cli.main import main
 from k8s_bridge.cli.options import settings_options, to_settings
 from k8s_bridge.cli.remote import TOKEN_FILE
 from k8s_bridge.runtime.gates import Gates, Transport
@@ -17,8 +18,9 @@ from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
 from monitoring.alerts import RUNBOOKS
 from monitoring.dashboards import DASHBOARDS, document
 
-EVERYTHING, DEFAULT, RAY = (
-    next(case for case in CASES if case.stem == name) for name in ("everything", "default", "ray")
+EVERYTHING, DEFAULT, RAY, WEBHOOK = (
+    next(case for case in CASES if case.stem == name)
+    for name in ("everything", "default", "ray", "ray-webhook")
 )
 
 
@@ -180,3 +182,43 @@ def test_the_ray_bridge_has_a_process_rights_and_policies_of_its_own():
     assert bound == {name: name for name in names}
     versions = {obj["apiVersion"] for obj in objects if obj["kind"] == "MutatingAdmissionPolicy"}
     assert versions == {"admissionregistration.k8s.io/v1beta1"}
+
+
+def test_the_webhook_is_told_the_names_of_what_the_chart_makes_and_may_write_just_that():
+    objects = render(values_of(WEBHOOK))
+    (deployment,) = [
+        obj
+        for obj in objects
+        if obj["metadata"]["name"] == "k8s-bridge-ray-webhook" and obj["kind"] == "Deployment"
+    ]
+    command, *words = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+    told = main.commands[command].make_context(command, words).params
+
+    assert told["namespace"] == ("science", "hpc")
+    made = {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
+    assert {("Secret", told["secret"]), ("Service", told["service"])} <= made
+    configured = [obj for obj in objects if obj["kind"].endswith("WebhookConfiguration")]
+    assert {obj["metadata"]["name"] for obj in configured} == {told["configuration"]}
+    assert told["configuration"] < "kueue-mutating-webhook-configuration"
+    may = {
+        (kind, name)
+        for obj in objects
+        for rule in obj.get("rules", ())
+        if "webhook" in obj["metadata"]["name"] and "patch" in rule["verbs"]
+        for kind in rule["resources"]
+        for name in rule["resourceNames"]
+    }
+    assert may == {
+        ("secrets", told["secret"]),
+        ("mutatingwebhookconfigurations", told["configuration"]),
+        ("validatingwebhookconfigurations", told["configuration"]),
+    }
+
+
+def test_the_webhook_comes_where_no_policy_is_served():
+    policy = "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy"
+    values = {"slurmBridge": {"enabled": False}, "rayBridge": {"enabled": True}}
+    for served, kind in (((), "MutatingWebhookConfiguration"), ((policy,), "MutatingAdmissionPolicy")):
+        kinds = {obj["kind"] for obj in render(values, served=served) if obj["kind"].startswith("Mutating")}
+        assert kinds - {"MutatingAdmissionPolicyBinding"} == {kind}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +32,19 @@ def helm() -> Path | None:
 
 
 def render(
-    values: Values, *, release: str = "k8s-bridge", namespace: str = "platform"
+    values: Values, *, release: str = "k8s-bridge", namespace: str = "platform", served: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """What the chart makes of the values, hooks included. Raises Refused."""
-    return [
-        found for found in yaml.safe_load_all(template(values, release=release, namespace=namespace)) if found
-    ]
+    """What the chart makes of the values, hooks included, where those APIs are served too. Raises Refused."""
+    text = template(values, release=release, namespace=namespace, served=served)
+    return [found for found in yaml.safe_load_all(text) if found]
 
 
-def template(values: Values, *, release: str = "k8s-bridge", namespace: str = "platform") -> str:
+def template(
+    values: Values, *, release: str = "k8s-bridge", namespace: str = "platform", served: Iterable[str] = ()
+) -> str:
     """The same as text."""
     argv = [str(helm()), "template", release, str(CHART), f"--namespace={namespace}", "--values=-"]
+    argv += [f"--api-versions={api}" for api in served]
     done = subprocess.run(argv, input=json.dumps(values), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refused(done.stderr)

@@ -7,7 +7,8 @@ import contextlib
 import gc
 import io
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from k8s_bridge.sandbox.apiserver.server import ApiServer
 from k8s_bridge.sandbox.controllers.manager import Controllers
 from k8s_bridge.sandbox.controllers.nodes import node_manifest
 from k8s_bridge.sandbox.controllers.timing import FAST, Timing
+from support import ray_webhook
 
 NAMESPACE = "science"
 CLUSTER = "shared"
@@ -181,20 +183,33 @@ class RaySandbox:
             await asyncio.sleep(0.02)
 
 
+class Admission(StrEnum):
+    """What holds inner jobs."""
+
+    POLICY = "policy"
+    WEBHOOK = "webhook"
+
+
 @contextlib.asynccontextmanager
 async def sandbox(
-    directory: Path, *, timing: Timing = FAST, quota: int = QUOTA, **ray: Any
+    directory: Path,
+    *,
+    timing: Timing = FAST,
+    quota: int = QUOTA,
+    admission: Admission = Admission.POLICY,
+    **ray: Any,
 ) -> AsyncIterator[RaySandbox]:
     """Everything but the bridge; `ray` is laid over the section of the WorkloadMixing."""
     await asyncio.to_thread(directory.mkdir, exist_ok=True)
     async with ApiServer() as server:
+        ray_webhook.serve(server.storage)
         controllers = Controllers(server.storage, timing=timing)
         running = asyncio.create_task(controllers.run())
         kubeconfig = directory / "kubeconfig"
         write_kubeconfig(server, kubeconfig, namespace=NAMESPACE)
         world = RaySandbox(server, controllers, kubeconfig)
         try:
-            for kind, obj in _furniture(ray, quota):
+            for kind, obj in (*_enforcement(admission), *_furniture(ray, quota)):
                 world.create(kind, obj)
             await world.until(lambda: _head(world), what="the shared cluster's head is up")
             yield world
@@ -207,6 +222,15 @@ async def sandbox(
 def _head(world: RaySandbox) -> bool:
     found = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
     return (found.get("status") or {}).get("state") == "ready"
+
+
+def _enforcement(admission: Admission) -> Iterator[tuple[Kind, Json]]:
+    made = {
+        Admission.POLICY: policies(prefix="ray", mutating="v1beta1"),
+        Admission.WEBHOOK: ray_webhook.configured(NAMESPACE),
+    }
+    for obj in made[admission]:
+        yield kinds.BY_KIND[obj["apiVersion"], obj["kind"]], obj
 
 
 def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
@@ -242,10 +266,6 @@ def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
         (
             kinds.LOCALQUEUES,
             {"metadata": {"name": "science", "namespace": NAMESPACE}, "spec": {"clusterQueue": "all"}},
-        ),
-        *(
-            (kinds.BY_KIND[obj["apiVersion"], obj["kind"]], obj)
-            for obj in policies(prefix="ray", mutating="v1beta1")
         ),
         (kinds.WORKLOADMIXINGS, mixing(section | dict(ray))),
         (

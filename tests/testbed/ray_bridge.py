@@ -30,7 +30,7 @@ LOW, HIGH = "ray-low", "ray-high"
 _CLASSES = {LOW: 100, HIGH: 10_000}
 _VALUES = {
     "slurmBridge": {"enabled": False},
-    "rayBridge": {"enabled": True, "namespaces": [NAMESPACE], "policies": {"enabled": False}},
+    "rayBridge": {"enabled": True, "namespaces": [NAMESPACE], "admission": "none"},
 }
 _ACCOUNT = "k8s-bridge-ray"
 _UP_WITHIN = 30.0

@@ -176,6 +176,8 @@ MUTATING_POLICIES = _policy("mutatingadmissionpolicies", "MutatingAdmissionPolic
 MUTATING_BINDINGS = _policy("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", "v1beta1")
 VALIDATING_POLICIES = _policy("validatingadmissionpolicies", "ValidatingAdmissionPolicy", "v1")
 VALIDATING_BINDINGS = _policy("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "v1")
+MUTATING_WEBHOOKS = _policy("mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "v1")
+VALIDATING_WEBHOOKS = _policy("validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "v1")
 RAYCLUSTERS = _ray("rayclusters", "RayCluster")
 RAYJOBS = _ray("rayjobs", "RayJob")
 RAYCRONJOBS = _ray("raycronjobs", "RayCronJob")
@@ -211,6 +213,8 @@ ALL: tuple[Kind, ...] = (
     MUTATING_BINDINGS,
     VALIDATING_POLICIES,
     VALIDATING_BINDINGS,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
     RAYCLUSTERS,
     RAYJOBS,
     RAYCRONJOBS,

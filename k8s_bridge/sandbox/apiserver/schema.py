@@ -30,6 +30,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "volumeDevices": ("devicePath",),
     "volumeMounts": ("mountPath",),
     "volumes": ("name",),
+    "webhooks": ("name",),
 }
 _DEFAULTS = {"protocol": "TCP"}
 _SETS = frozenset({"finalizers"})

@@ -1,4 +1,4 @@
-"""What the policies let in, what they make of it, and what they refuse."""
+"""What policies and webhook let in, what they make of it, and what they refuse: the same."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 from support.ray_refusals import FROZEN, REFUSALS
-from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, sandbox
+from support.ray_sandbox import CLUSTER, NAMESPACE, Admission, RaySandbox, sandbox
 
 from k8s_bridge.ray import names
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.errors import ApiError
 
+BOTH = pytest.mark.parametrize("admission", Admission)
 
-async def test_what_cannot_be_given_is_refused_with_the_reason(tmp_path: Path):
-    async with sandbox(tmp_path) as world:
+
+@BOTH
+async def test_what_cannot_be_given_is_refused_with_the_reason(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world:
         for case, refusal in REFUSALS.items():
             with pytest.raises(ApiError) as refused:
                 world.submit(refusal.name, notes=refusal.notes, **refusal.spec)
@@ -22,8 +25,9 @@ async def test_what_cannot_be_given_is_refused_with_the_reason(tmp_path: Path):
         assert world.storage.list(kinds.RAYJOBS) == []
 
 
-async def test_what_workers_were_asked_for_by_cannot_be_changed(tmp_path: Path):
-    async with sandbox(tmp_path) as world:
+@BOTH
+async def test_what_workers_were_asked_for_by_cannot_be_changed(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world:
         world.submit("job")
         for case, change in FROZEN.items():
             with pytest.raises(ApiError) as refused:
@@ -32,8 +36,9 @@ async def test_what_workers_were_asked_for_by_cannot_be_changed(tmp_path: Path):
         world.storage.patch(kinds.RAYJOBS, NAMESPACE, "job", {"metadata": {"labels": {"anything": "else"}}})
 
 
-async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Path):
-    async with sandbox(tmp_path) as world:
+@BOTH
+async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world:
         labels = {"kueue.x-k8s.io/queue-name": "mine"}
         spec = {
             "clusterSelector": {names.CLUSTER_SELECTOR: CLUSTER},
@@ -50,8 +55,9 @@ async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Pa
         assert world.notes("queued")["local-queue"] == "mine"
 
 
-async def test_the_default_queue_of_a_namespace_is_no_wish_of_the_job(tmp_path: Path):
-    async with sandbox(tmp_path) as world, world.bridge():
+@BOTH
+async def test_the_default_queue_of_a_namespace_is_no_wish_of_the_job(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world, world.bridge():
         default = {"metadata": {"name": "default", "namespace": NAMESPACE}, "spec": {"clusterQueue": "all"}}
         world.create(kinds.LOCALQUEUES, default)
 
@@ -69,16 +75,18 @@ def _gated(world: RaySandbox) -> list[str]:
     ]
 
 
-async def test_without_a_bridge_a_job_waits(tmp_path: Path):
-    async with sandbox(tmp_path) as world:
+@BOTH
+async def test_without_a_bridge_a_job_waits(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world:
         world.submit("held")
 
         await world.until(lambda: _gated(world), what="its submitter is held")
         assert world.status("held") == ""
 
 
-async def test_a_job_with_a_cluster_of_its_own_is_left_alone(tmp_path: Path):
-    async with sandbox(tmp_path) as world, world.bridge():
+@BOTH
+async def test_a_job_with_a_cluster_of_its_own_is_left_alone(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world, world.bridge():
         world.submit("held")
         await world.until(lambda: _gated(world), what="its submitter is held")
         template = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)["spec"]

@@ -18,8 +18,8 @@ UNREACHABLE = {
     "hook crd": (["hook", "crd"], Exit.FAILED),
 }
 """Commands that ask the API server; the others are in OFFLINE."""
-OFFLINE = {"completion", "crd", "demo", "render", "run"}
-"""`run` waits for the server and says so in its log; `render` asks Slurm (test_render); others nobody."""
+OFFLINE = {"completion", "crd", "demo", "render", "run", "webhook"}
+"""`run` and `webhook` wait for the server, as their logs say; `render` asks Slurm (test_render)."""
 
 
 def write_kubeconfig(path, *, server: str, token: str = "") -> None:
