@@ -1,4 +1,4 @@
-"""The Ray bridge beside a shared RayCluster: its process, its policies, and the jobs that are given to it."""
+"""The Ray bridge beside a shared RayCluster: its process, what holds jobs, and the jobs it is given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,29 +118,39 @@ class Bridge:
 
 
 @contextmanager
-def running(log: Path, *, objects: Iterable[Mapping[str, Any]] = (), **ray: Any) -> Iterator[Bridge]:
-    """The shared cluster, the policies, a WorkloadMixing and the bridge; afterwards nothing of it is left.
+def policies_in_force() -> Iterator[None]:
+    """The admission policies, while the block lasts."""
+    text = yaml.safe_dump_all(policies(prefix="ray-bridge", mutating="v1beta1"))
+    kubectl("apply", "-f", "-", stdin=text)
+    try:
+        yield
+    finally:
+        kubectl("delete", "-f", "-", "--ignore-not-found", "--timeout=60s", stdin=text)
+
+
+@contextmanager
+def running(
+    log: Path,
+    *,
+    objects: Iterable[Mapping[str, Any]] = (),
+    held: Callable[[], AbstractContextManager[None]] = policies_in_force,
+    **ray: Any,
+) -> Iterator[Bridge]:
+    """The shared cluster, what holds jobs, a WorkloadMixing and the bridge; afterwards nothing of it is left.
 
     `objects` are there besides.
     """
-    with ray_cluster.running() as cluster:
+    with ray_cluster.running() as cluster, held():
         kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
         rights = chart.rights(_VALUES, namespace=NAMESPACE)
-        documents = [
-            *rights,
-            *_classes(),
-            *objects,
-            *policies(prefix="ray-bridge", mutating="v1beta1"),
-            mixing(**ray),
-        ]
-        text = yaml.safe_dump_all(documents)
+        text = yaml.safe_dump_all([*rights, *_classes(), *objects, mixing(**ray)])
         kubectl("apply", "-f", "-", stdin=text)
         kubeconfig = log.with_name("kubeconfig")
         token = kubectl("-n", NAMESPACE, "create", "token", _ACCOUNT, "--duration=24h")
         write_kubeconfig(kubeconfig, token=token.strip(), namespace=NAMESPACE)
         bridge = Bridge(log, kubeconfig, cluster)
         try:
-            _await_policies()
+            _await_admission()
             bridge.start()
             yield bridge
         finally:
@@ -231,8 +241,8 @@ def _classes() -> Iterator[dict[str, Any]]:
         }
 
 
-def _await_policies() -> None:
-    """The API server takes a moment to act on new policies: until then a bad job would be let in."""
+def _await_admission() -> None:
+    """The API server takes a moment to act on what is new: until then a bad job would be let in."""
 
     def refused() -> None:
         try:
@@ -240,6 +250,6 @@ def _await_policies() -> None:
         except Failed:
             return
         kubectl("-n", NAMESPACE, "delete", "rayjob", "probe", "--wait=false")
-        raise Failed("the policies are not in force yet")
+        raise Failed("a bad job was let in")
 
-    until("the policies are in force", refused, seconds=60)
+    until("bad jobs are refused", refused, seconds=60)
