@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from bench import alone, decide, decide_ray, evictions, held, layout, life, lives, twenty
+from bench import alone, decide, decide_ray, evictions, held, layout, life, lives, nudged, twenty
 from bench.bridge import OURS, PLACEHOLDERS
 from bench.places import NAMES as PLACES
 from bench.places import Place, place
@@ -29,6 +29,7 @@ RESULTS = Path(__file__).with_name("results")
 _Scenario = Callable[..., Coroutine[Any, Any, Result]]
 _IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
     "alone": (alone.run, 20),
+    "nudged": (nudged.run, 20),
     "life": (life.run, 60),
     "evictions": (evictions.run, 10),
     "twenty": (twenty.run, 20),

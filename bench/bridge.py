@@ -48,7 +48,8 @@ class Bridge:
         self, command: str, *, values: Mapping[str, str], directory: Path, commands: Path | None
     ) -> None:
         self.log = directory / "bridge.log"
-        argv = expand(command, values={**values, "{directory}": str(directory)})
+        self.http = f"127.0.0.1:{free_port()}"
+        argv = expand(command, values={**values, "{directory}": str(directory), "{http}": self.http})
         path = f"{commands}:{os.environ['PATH']}" if commands else os.environ["PATH"]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OPTIONS)}
         env = {**kept, MARKER: str(directory), "PATH": path}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import alone, evictions, held, life, twenty
+from bench import alone, evictions, held, life, nudged, twenty
 from bench.bridge import OURS
 from bench.places import place
 from bench.report import budgets
@@ -49,6 +49,7 @@ async def test_held_measures_what_idleness_costs(monkeypatch, tmp_path: Path):
     ("scenario", "run", "jobs"),
     [
         ("alone", alone.run, 1),
+        ("nudged", nudged.run, 1),
         ("evictions", evictions.run, 2),
         ("twenty", twenty.run, 3),
         ("twenty_strict", twenty.run_strict, 3),
