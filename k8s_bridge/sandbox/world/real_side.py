@@ -40,6 +40,7 @@ class RealSide:
         self._client = httpx.AsyncClient(base_url=slurm.rest_url, timeout=10.0, verify=False)  # noqa: S501 - plain HTTP on loopback
         self._log_read = 0
         self._moved = asyncio.Event()
+        self._reading = asyncio.Lock()
         self._tasks = [asyncio.create_task(self._follow_log()), asyncio.create_task(self._follow_rest())]
 
     @classmethod
@@ -96,6 +97,10 @@ class RealSide:
 
     async def refresh(self) -> None:
         """Read jobs and nodes now; what cannot be read now is read the next time."""
+        async with self._reading:  # no answer that is older than this call is noted after its own
+            await self._read()
+
+    async def _read(self) -> None:
         try:
             jobs, nodes = await self._get("jobs/"), await self._get("nodes/")
             facts = [job_fact(raw) for raw in jobs.get("jobs", ())]

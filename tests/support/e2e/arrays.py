@@ -193,6 +193,7 @@ async def test_an_array_that_is_released_past_kueue_is_held_again(world: World):
     await world.until(lambda: world.of_job(JOBSETS, array), what="a slot waits for quota")
 
     await world.slurm.release(array)
+    await world.slurm.refresh()  # it was held before: what was read before the release says nothing
 
     def held_again() -> bool:
         records = [job for job in world.jobs.values() if job.unit == array and not job.over]
