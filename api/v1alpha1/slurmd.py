@@ -107,7 +107,5 @@ class Slurmd(Model):
     """Memory of a pod that Slurm does not hand out: slurmd and slurmstepd live in it."""
     host_network: bool = False
     """Runs slurmd in the node's network, with dnsPolicy ClusterFirstWithHostNet."""
-    pin_to_node: bool = False
-    """Sends the pods of a requeued job back to the nodes they ran on, while those exist."""
     resource_claims: Annotated[tuple[ResourceClaim, ...], Field(max_length=32), ListMap("name")] = ()
     """Resource claims of each pod."""

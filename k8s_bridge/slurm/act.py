@@ -43,7 +43,7 @@ from k8s_bridge.slurm.effects import (
 )
 from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX, held_against_text, is_alive
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.tables import Tables
+from k8s_bridge.slurm.tables import Tables, unit_of
 
 Render = Callable[[int, int | None], Mapping[str, Any]]
 """The manifest of the JobSet of a job, or of a slot of an array, from what is in the tables now.
@@ -166,7 +166,8 @@ class Actor:
         except Missing:
             raise Conflict(f"JobSet {ref.namespace}/{ref.name} has just been deleted") from error
         ours: Mapping[str, str] = manifest["metadata"]["labels"]
-        if any(there.metadata.labels.get(key) != value for key, value in _own(ours).items()):
+        labels = there.metadata.labels
+        if unit_of(there) is None or any(labels.get(key) != value for key, value in _own(ours).items()):
             text = f"JobSet {there.key} exists and is not ours; delete or rename it"
             raise Terminal(text, reason=NAME_TAKEN) from error
         self._writes.take(there)

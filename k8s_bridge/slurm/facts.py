@@ -224,8 +224,9 @@ class Facts:
     @lazy
     def same_job(self) -> bool:
         """The JobSet was made for this very job, not for an older one of the same id."""
-        anchor = self.annotations.get(naming.IDENTITY)
-        return anchor is None or self.unit.job is None or same_identity(anchor, self.job)
+        if self.unit.jobset is None or self.unit.job is None:
+            return True
+        return same_identity(self.annotations.get(naming.IDENTITY, ""), self.job)
 
     @lazy
     def jobset_failed(self) -> str:

@@ -99,14 +99,12 @@ class Policies:
         text = "; ".join(lost)
         return "PartitionTaken", f"{text}: of two WorkloadMixings the older one serves a partition"
 
-    def not_in_force(self) -> tuple[str, ...]:
-        """Fields that are set and that this version does not act on yet, as they are spelled in the spec."""
+    def without_effect(self) -> tuple[str, ...]:
+        """What is set and does nothing as the rest of the spec is: a sentence each."""
         spec = self.mixing.spec
-        asked = {
-            "maxUserPriority": spec.max_user_priority > 0 and not spec.enable_priority_sync,
-            "slurmd.pinToNode": spec.slurmd.pin_to_node,
-        }
-        return tuple(name for name, is_asked in asked.items() if is_asked)
+        if spec.max_user_priority and not spec.enable_priority_sync:
+            return ("maxUserPriority has no effect without enablePrioritySync",)
+        return ()
 
     def limits(self) -> Mapping[str, int]:
         """Per queue how many JobSets may wait for quota: the largest of the partitions that feed it."""

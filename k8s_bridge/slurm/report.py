@@ -41,7 +41,7 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
     conflict: Trouble,
     guarded: bool,
     leaving: bool = False,
-    not_in_force: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
     """All conditions that we own; Ready is True when all is well."""
     parts = (
@@ -69,8 +69,7 @@ def findings(  # noqa: PLR0913  # what is looked at, by keyword
         message=conflict[1],
     )
     trouble = trouble if trouble[0] else conflict
-    note = f"not acted on by this version yet: {', '.join(not_in_force)}" if not_in_force else ""
-    return (_finding(ConditionType.READY, trouble, good="Ready", note=note), *parts, clash)
+    return (_finding(ConditionType.READY, trouble, good="Ready", note="; ".join(notes)), *parts, clash)
 
 
 def is_good(finding: Finding) -> bool:

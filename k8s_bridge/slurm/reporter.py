@@ -17,6 +17,7 @@ from k8s_bridge.core.rendering import TemplateError
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.runtime.status import Status
 from k8s_bridge.runtime.waiting import wait
+from k8s_bridge.slurm import impostors
 from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.jobset import check_template
 from k8s_bridge.slurm.model import Ping
@@ -57,6 +58,7 @@ class Reporter:
         self._ping = ping
         self._clock = clock
         self._before: dict[str, Finding] = {}
+        self._told: frozenset[str] = frozenset()
         self._stopping = False
         self._wake = asyncio.Event()
         self._policies: Policies | None = None
@@ -94,11 +96,19 @@ class Reporter:
             conflict=self._policies.conflict(),
             guarded=self._controller.guarded,
             leaving=self._policies.leaving,
-            not_in_force=self._policies.not_in_force(),
+            notes=(*self._policies.without_effect(), *impostors.note(self._tables.impostors())),
         )
         self._status.report(found, self._fields())
         if self._may_write():
             await self._tell(found)
+            await self._tell_of_impostors()
+
+    async def _tell_of_impostors(self) -> None:
+        """Once for each: on the JobSet itself."""
+        there = {jobset.metadata.uid: jobset for jobset in self._tables.impostors()}
+        for uid in there.keys() - self._told:
+            await self._events.emit(impostors.warning(there[uid]), now=self._now())
+        self._told = frozenset(there)
 
     async def _tell(self, found: tuple[Finding, ...]) -> None:
         for finding in found:
@@ -111,7 +121,10 @@ class Reporter:
             kind = EventType.NORMAL if is_good(finding) else EventType.WARNING
             message = f"{finding.type}: {finding.message or finding.reason}"
             event = Event(ref=self._ref, type=kind, reason=finding.reason, message=message)
-            await self._events.emit(event, now=datetime.fromtimestamp(self._clock(), UTC))
+            await self._events.emit(event, now=self._now())
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
 
     def _routes(self) -> Iterator[Route]:
         assert self._policies is not None

@@ -37,6 +37,8 @@ FAILED = "failed"
 """Index of jobs: tasks that have failed, by the id of their array."""
 COMPONENTS = "components"
 """Index of jobs by the id of the heterogeneous job that a record is part of."""
+IMPOSTOR = "impostor"
+"""Index of JobSets: those that bear our labels and were not made by a bridge, under ""."""
 SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
 """Indexes of jobs: by the id of a job that the dependency names; by name and user, if not over; the same,
 if it must be the only one of them; and those that share licenses or reservations, under ""."""
@@ -97,6 +99,10 @@ class Tables:
         """The jobs that have a JobSet."""
         return {job_of(key) for jobset in self.jobsets.values() if (key := unit_of(jobset)) is not None}
 
+    def impostors(self) -> tuple[JobSet, ...]:
+        """The JobSets that bear our labels and were not made by a bridge: nobody's, and left alone."""
+        return self.jobsets.by(IMPOSTOR, "")
+
     def _units_of_workload(self, workload: Workload) -> Iterator[Key]:
         for uid in _owners(workload):
             for jobset in self.jobsets.by(UID, uid):
@@ -133,6 +139,7 @@ def make_tables(*, mixing: str) -> Tables:
                 UNIT: lambda o: _text(unit_of(o)),
                 SLOTS: lambda o: _array_text(unit_of(o)),
                 UID: lambda o: (o.metadata.uid,),
+                IMPOSTOR: lambda o: ("",) if unit_of(o) is None else (),
             },
             newer=newer,
         ),
@@ -154,19 +161,21 @@ def _key(obj: Object) -> str:
 def unit_of(obj: JobSet | Pod) -> Key | None:
     """The key of the unit that a JobSet or a pod was made for, by its labels.
 
-    A JobSet of another name than such a unit's was not made by a bridge, whatever its labels say.
+    A JobSet of another name than such a unit's, or that does not say for which submission it is, was not made
+    by a bridge, whatever its labels say.
     """
     job_id = obj.metadata.labels.get(naming.SLURM_JOB_ID, "")
     slot = obj.metadata.labels.get(naming.SLURM_ARRAY_SLOT, "")
-    if not job_id.isdecimal() or (isinstance(obj, JobSet) and not _is_named(obj, job_id, slot)):
+    if not job_id.isdecimal() or (isinstance(obj, JobSet) and not _is_made_for(obj, job_id, slot)):
         return None
     return Slot(int(job_id), int(slot)) if slot.isdecimal() else int(job_id)
 
 
-def _is_named(jobset: JobSet, job_id: str, slot: str) -> bool:
+def _is_made_for(jobset: JobSet, job_id: str, slot: str) -> bool:
     cluster = r"(?:[a-z0-9.-]+-)?"  # the key of a cluster, where one namespace serves several
     name = rf"slurm-job-{cluster}{job_id}{f'-s{slot}' if slot else ''}"
-    return re.fullmatch(name, jobset.metadata.name) is not None
+    meta = jobset.metadata
+    return naming.IDENTITY in meta.annotations and re.fullmatch(name, meta.name) is not None
 
 
 def _pod_owner(pod: Pod) -> tuple[str, ...]:

@@ -350,10 +350,10 @@ PLANTED = (
         cure="take the partition out of one",
     ),
     Planted(
-        name="a field is not acted on",
+        name="a field has no effect",
         plant=_spec(maxUserPriority=5),
         check="in-force",
-        text="maxUserPriority is set",
+        text="maxUserPriority has no effect",
         cure="take it out",
         verdict=Verdict.DOUBTFUL,
     ),

@@ -184,7 +184,6 @@ FIELDS: Mapping[str, Edit] = {
     ),
     "slurmd.memoryOverhead": _slurmd(memoryOverhead="1Gi"),
     "slurmd.hostNetwork": _slurmd(hostNetwork=True),
-    "slurmd.pinToNode": _slurmd(pinToNode=True),
     "slurmd.resourceClaims[].name": _slurmd(resourceClaims=[_CLAIM]),
     "slurmd.resourceClaims[].resourceClaimName": _slurmd(
         resourceClaims=[{"name": "imex", "resourceClaimName": "all"}]

@@ -64,9 +64,10 @@ async def a_slurm_that_forgot_everything_is_not_believed_until_it_insists(world:
     await world.until(lambda: not jobsets(world), what="in the end everything is given back", seconds=40)
 
 
-def warnings(world: World) -> set[str]:
+def warnings(world: World, *, of: str = "") -> set[str]:
     events = world.storage.list(EVENTS, namespace=NAMESPACE)
-    return {event["reason"] for event in events if event["type"] == "Warning"}
+    told = [event for event in events if event["involvedObject"]["name"] == of or not of]
+    return {event["reason"] for event in told if event["type"] == "Warning"}
 
 
 async def lies(world: World, fault: Fault) -> None:
@@ -146,12 +147,15 @@ async def a_jobset_that_only_bears_our_labels_is_nobodys(world: World):
     fake["metadata"] = {"namespace": NAMESPACE, "name": "a-trap", "labels": own["metadata"]["labels"]}
     fake["metadata"]["annotations"] = own["metadata"]["annotations"]
     trap = world.storage.create(JOBSETS, {key: fake[key] for key in ("metadata", "spec")})
+    await until(lambda: "NotOurs" in warnings(world, of="a-trap"), what="an event on it says so")
+    await world.until(lambda: "a-trap" in str(world.mixing_condition("Ready")), what="so does the condition")
     await world.scancel(hog)
     started = await world.until_state(job, "COMPLETED")
     assert all(name.startswith(f"slurm-job-{job}-") for name in started.nodes)
     await world.until(lambda: own["metadata"]["uid"] not in jobsets(world), what="its own is given back")
     assert trap["metadata"]["uid"] in jobsets(world)
     world.delete(JOBSETS, "a-trap")
+    await world.until(lambda: "a-trap" not in str(world.mixing_condition("Ready")), what="it is forgotten")
     await world.until(lambda: not world.storage.list(PODS, namespace=NAMESPACE), what="its pods are gone")
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from support.adversary import Writes, all_well, bridge, spied, until
 
+from k8s_bridge.core import naming
 from k8s_bridge.sandbox.apiserver.faults import Answer, Rule
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
-from k8s_bridge.sandbox.world.config import NAMESPACE
+from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
 from k8s_bridge.slurm import observe
 
 WEBHOOK = 'admission webhook "policy.example.com" denied the request: no GPUs on Mondays'
@@ -38,12 +39,16 @@ async def test_a_webhooks_refusal_is_told_and_heals(
                 await all_well(world, job)
 
 
+OUR_LABELS = {naming.MANAGED_BY: "k8s-bridge", naming.WORKLOADMIXING: MIXING, naming.SLURM_JOB_ID: "1"}
+
+
+@pytest.mark.parametrize("labels", [{}, OUR_LABELS], ids=["name", "name and labels"])
 async def test_a_jobset_of_our_name_is_left_alone_and_waited_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(observe, "DENIED_PAUSE", 1.0)
     async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as world:
-        metadata = {"namespace": NAMESPACE, "name": "slurm-job-1"}
+        metadata = {"namespace": NAMESPACE, "name": "slurm-job-1", "labels": labels}
         theirs = world.storage.create(JOBSETS, {"metadata": metadata, "spec": {"replicatedJobs": []}})
         async with bridge(world):
             job = await world.sbatch(JobRequest(seconds=0.2))

@@ -17,6 +17,7 @@ from k8s_bridge.core.errors import Retry, Terminal
 from k8s_bridge.runtime.controller import Outcome, Result
 from k8s_bridge.slurm.controller import SlurmController
 from k8s_bridge.slurm.effects import Acknowledge, CreateJobSet, NodesDelete, TakeHold
+from k8s_bridge.slurm.facts import identity
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.observe import Observer
@@ -85,6 +86,8 @@ class Bridge:
     ) -> None:
         number = {} if slot is None else {naming.SLURM_ARRAY_SLOT: str(slot)}
         mark = {naming.PARKED: parked} if parked else {}
+        job = self.tables.jobs.get(str(job_id))
+        anchor = identity(job) if job else "50.0.0"
         self.tables.jobsets.upsert(
             JobSet(
                 metadata=ObjectMeta(
@@ -93,7 +96,7 @@ class Bridge:
                     uid=uid,
                     resource_version="1",
                     labels={naming.SLURM_JOB_ID: str(job_id), **number},
-                    annotations={naming.SHAPE: "s", **mark},
+                    annotations={naming.IDENTITY: anchor, naming.SHAPE: "s", **mark},
                 ),
                 status=JobSetStatus(terminal_state=ended),
             )

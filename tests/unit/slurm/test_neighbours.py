@@ -25,11 +25,15 @@ class Cluster:
     def jobset(self, job_id: int) -> None:
         labels = {naming.SLURM_JOB_ID: str(job_id)}
         name = naming.jobset_name(job_id)
-        self.tables.jobsets.upsert(
-            JobSet(
-                metadata=ObjectMeta(name=name, namespace="ns", uid=name, resource_version="1", labels=labels)
-            )
+        meta = ObjectMeta(
+            name=name,
+            namespace="ns",
+            uid=name,
+            resource_version="1",
+            labels=labels,
+            annotations={naming.IDENTITY: "50.0.0"},
         )
+        self.tables.jobsets.upsert(JobSet(metadata=meta))
 
 
 def test_a_job_that_depends_on_nobody_shares_what_all_share():

@@ -99,7 +99,9 @@ def test_the_oldest_unit_of_a_state_is_as_old_as_the_cluster_says(session):
 def test_a_node_of_ours_without_a_jobset_is_a_ghost(session):
     for job_id, feature in ((1, MINE), (2, MINE), (3, "of somebody else")):
         session.tables.nodes.upsert(Node(name=f"n{job_id}", features=(feature, naming.node_feature(job_id))))
-    meta = ObjectMeta(name=naming.jobset_name(1), namespace=NAMESPACE, labels={naming.SLURM_JOB_ID: "1"})
+    labels, made_for = {naming.SLURM_JOB_ID: "1"}, {naming.IDENTITY: "50.0.0"}
+    name = naming.jobset_name(1)
+    meta = ObjectMeta(name=name, namespace=NAMESPACE, labels=labels, annotations=made_for)
     session.tables.jobsets.upsert(JobSet(metadata=meta))
     reading = session.readings()
     assert (reading.slurm_nodes, reading.ghost_nodes) == (2, 1)

@@ -120,9 +120,9 @@ def gates(sight: MixingSight) -> Iterator[Finding]:
 
 
 def in_force(sight: MixingSight) -> Iterator[Finding]:
-    """Every field that is set is acted on."""
-    for name in Policies(sight.mixing).not_in_force():
-        yield doubtful(f"{name} is set, and this version does not act on it", cure="take it out, or upgrade")
+    """Every field that is set has an effect."""
+    for text in Policies(sight.mixing).without_effect():
+        yield doubtful(text, cure="take it out, or set the other")
 
 
 MIXING = (
