@@ -174,6 +174,15 @@ class KubeClient:
         )
         return await self._http.send(call)
 
+    async def rehearse(self, ref: ObjectRef, *, manifest: Mapping[str, Any]) -> bytes:
+        """What creating it would answer; admission is asked, and nothing is stored."""
+        path = paths.of_collection(ref)
+        content = msgspec.json.encode(manifest)
+        query = {**_MANAGER, "dryRun": "All"}
+        return await self._http.send(
+            Call(method="REVIEW", path=path, kind=ref.kind, query=query, content=content)
+        )
+
     async def apply(self, effect: Apply) -> bytes:
         """Server-side apply, taking over fields that others own; the answer is the object as JSON.
 

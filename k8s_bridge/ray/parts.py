@@ -17,6 +17,7 @@ from k8s_bridge.ray.addresses import Addresses
 from k8s_bridge.ray.auditor import Auditor
 from k8s_bridge.ray.controller import RayController
 from k8s_bridge.ray.details import Details
+from k8s_bridge.ray.enforcement import Enforcement
 from k8s_bridge.ray.head import RayHead
 from k8s_bridge.ray.kuberay import Versions
 from k8s_bridge.ray.observe import Observer
@@ -49,6 +50,7 @@ class Parts:
         meta = mixing.metadata
         self._sources = Sources(services.client, tables, namespace=meta.namespace, mixing=meta.name)
         self._versions = Versions(services.client, namespace=mixing.metadata.namespace, found=self._found)
+        self._enforcement = Enforcement(services.client, namespace=meta.namespace, cluster=self._some_cluster)
         self._head = RayHead()
         addresses = Addresses(services.client, services.redactor)
         actor = Actor(
@@ -90,7 +92,9 @@ class Parts:
             clock=time.time,
             on_outcome=services.hooks(),
         )
-        self._reporter = Reporter(status=status, tables=tables, observer=self._observer)
+        self._reporter = Reporter(
+            status=status, tables=tables, observer=self._observer, enforcement=self._enforcement
+        )
         self._stopping = asyncio.Event()
         tables.subscribe(self._queue.add)
         self._controller.on_again(self._queue.add)
@@ -135,6 +139,7 @@ class Parts:
             "loop": self._loop.run(),
             "sources": self._sources.run(),
             "versions": self._versions.run(),
+            "enforcement": self._enforcement.run(),
             "reporter": self._reporter.run(),
             "auditor": self._auditor.run(),
         }
@@ -149,7 +154,7 @@ class Parts:
         """Effects under way finish first; then nothing feeds them any more; then connections close."""
         services, name = self._services, self._name
         self._loop.stop()
-        for part in (self._sources, self._versions, self._reporter, self._auditor):
+        for part in (self._sources, self._versions, self._enforcement, self._reporter, self._auditor):
             part.stop()
         await asyncio.wait(running)
         services.claims.leave(name)
@@ -161,6 +166,10 @@ class Parts:
     def _found(self) -> None:
         self._observer.requeue = self._versions.requeue
         self._loop.wake()
+
+    def _some_cluster(self) -> str:
+        managed = (one.name for one in self._setup.spec.managed_clusters if self._setup.manages(one.name))
+        return next(managed, "")
 
     def _blocked(self) -> str:
         missing = self._sources.missing()

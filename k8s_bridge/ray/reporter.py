@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from api.v1alpha1 import ConditionType
 from k8s_bridge.core.conditions import Finding
 from k8s_bridge.core.preflight import Trouble
+from k8s_bridge.ray.enforcement import UNHELD, Enforcement
 from k8s_bridge.ray.observe import Observer
 from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.tables import Tables
@@ -21,10 +22,13 @@ _SECONDS = 2.0
 class Reporter:
     """Reports for one bridge."""
 
-    def __init__(self, *, status: Status, tables: Tables, observer: Observer) -> None:
+    def __init__(
+        self, *, status: Status, tables: Tables, observer: Observer, enforcement: Enforcement
+    ) -> None:
         self._status = status
         self._tables = tables
         self._observer = observer
+        self._enforcement = enforcement
         self._setup: Setup | None = None
         self._wake = asyncio.Event()
         self._stopping = False
@@ -54,6 +58,8 @@ class Reporter:
         return Finding(type=ConditionType.RAY_READY, status="False", reason=found[0][0], message=message)
 
     def _troubles(self, setup: Setup) -> Iterator[Trouble]:
+        if self._enforcement.lacking:
+            yield UNHELD
         if self._observer.requeue is Requeue.IMPOSSIBLE:
             why = "it deletes the shared cluster when a job is run again, so preempted jobs are not; use 1.6"
             yield "KubeRayTooOld", f"this KubeRay is older than 1.6: {why}"

@@ -1,0 +1,81 @@
+"""Whether anything holds the namespace's jobs: the API server is asked what it would make of one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from api.ray_views import RayJob
+from k8s_bridge.core.effects import ObjectRef
+from k8s_bridge.core.errors import BridgeError, Terminal
+from k8s_bridge.core.preflight import Trouble
+from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.ray import names
+from k8s_bridge.runtime.waiting import wait
+
+_AGAIN, _RETRY = 60.0, 5.0
+"""Seconds between two looks, and after one that told nothing."""
+_REFUSED = "Invalid"
+_PROBE = "ray-bridge-probe"
+_WANTED = f"{names.MANAGED_NAMESPACE}=true, and policies or webhook of the chart (rayBridge.admission)"
+UNHELD: Trouble = (
+    "NotEnforced",
+    f"nothing holds the jobs of this namespace, so they run without quota: it needs the label {_WANTED}",
+)
+
+
+class Enforcement:
+    """Looks now and then. `cluster` names a shared cluster that is managed; "" when there is none."""
+
+    def __init__(self, client: KubeClient, *, namespace: str, cluster: Callable[[], str]) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._cluster = cluster
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self.lacking = False
+        """Whether jobs are certainly not held."""
+
+    async def run(self) -> None:
+        """Look until `stop`."""
+        while not self._stopping:
+            await wait(self._wake, seconds=await self._look())
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        self._stopping = True
+        self._wake.set()
+
+    async def _look(self) -> float:
+        cluster = self._cluster()
+        try:
+            self.lacking = bool(cluster) and not await self._is_held(cluster)
+        except BridgeError:
+            return _RETRY
+        return _AGAIN
+
+    async def _is_held(self, cluster: str) -> bool:
+        """Nothing is stored. To be refused for what it asks for is to be held, too."""
+        group, version, plural = RayJob.GVR
+        ref = ObjectRef(
+            api_version=f"{group}/{version}",
+            kind=RayJob.KIND,
+            plural=plural,
+            namespace=self._namespace,
+            name=_PROBE,
+        )
+        manifest = {
+            "apiVersion": ref.api_version,
+            "kind": ref.kind,
+            "metadata": {"name": _PROBE, "namespace": self._namespace},
+            "spec": {"clusterSelector": {names.CLUSTER_SELECTOR: cluster}, "entrypoint": "true"},
+        }
+        try:
+            answer = await self._client.rehearse(ref, manifest=manifest)
+        except Terminal as error:
+            if error.reason == _REFUSED:
+                return True
+            raise
+        return names.ACCEPTED in msgspec.json.decode(answer, type=RayJob).metadata.annotations
