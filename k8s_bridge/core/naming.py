@@ -50,6 +50,7 @@ MAX_EXEC_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
 
+_JOBSET = "slurm-job-"
 _FEATURE = re.compile(r"nodes-for-(\d+)")
 _SLOT_FEATURE = re.compile(r"nodes-for-(\d+)-s(\d+)")
 _LABEL_BAD = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -61,8 +62,15 @@ def jobset_name(job_id: int, *, cluster: str = "", slot: int | None = None) -> s
 
     With a cluster key when one namespace serves more than one Slurm cluster.
     """
-    name = f"slurm-job-{cluster}-{job_id}" if cluster else f"slurm-job-{job_id}"
+    name = f"{_JOBSET}{cluster}-{job_id}" if cluster else f"{_JOBSET}{job_id}"
     return name if slot is None else f"{name}-s{slot}"
+
+
+def is_jobset_name(name: str, unit: str) -> bool:
+    """Whether it is the name of the JobSet of a unit, such as `7` or `7-s0`, on whatever cluster."""
+    rest = name.removeprefix(_JOBSET)
+    on_a_cluster = rest.endswith(f"-{unit}") and len(rest) > len(unit) + 1
+    return rest != name and (rest == unit or on_a_cluster)
 
 
 def node_feature(job_id: int) -> str:

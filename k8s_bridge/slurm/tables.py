@@ -5,7 +5,6 @@ Only rows live here. Who fills them (reflectors, poller) and who reads them (obs
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -172,10 +171,8 @@ def unit_of(obj: JobSet | Pod) -> Key | None:
 
 
 def _is_made_for(jobset: JobSet, job_id: str, slot: str) -> bool:
-    cluster = r"(?:[a-z0-9.-]+-)?"  # the key of a cluster, where one namespace serves several
-    name = rf"slurm-job-{cluster}{job_id}{f'-s{slot}' if slot else ''}"
-    meta = jobset.metadata
-    return naming.IDENTITY in meta.annotations and re.fullmatch(name, meta.name) is not None
+    meta, unit = jobset.metadata, f"{job_id}-s{slot}" if slot else job_id
+    return naming.IDENTITY in meta.annotations and naming.is_jobset_name(meta.name, unit)
 
 
 def _pod_owner(pod: Pod) -> tuple[str, ...]:
