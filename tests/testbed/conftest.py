@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+import pytest_asyncio
 
 pytest.register_assert_rewrite("support.e2e")
 
 from support.e2e.fixtures import *  # noqa: E402, F403
+from support.e2e.fixtures import MakeWorld  # noqa: E402
+from support.e2e.keeper import Keeper  # noqa: E402
 
-from k8s_bridge.sandbox.world import Backend, World  # noqa: E402
+from k8s_bridge.sandbox.world import Backend, World, WorldConfig  # noqa: E402
 from testbed import lifecycle  # noqa: E402
 from testbed.places import HERE  # noqa: E402
 from testbed.world import RealWorld  # noqa: E402
@@ -31,3 +34,10 @@ def slurm() -> Iterator[tuple[Backend, str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(World, "start", RealWorld.start)
         yield Backend.REAL, "24.11"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def make_world(make_config: Callable[..., WorldConfig], keeper: Keeper) -> MakeWorld:
+    """A world of one's own, without a bridge. The module's goes before: the testbed has room for one."""
+    await keeper.close()
+    return lambda **more: World.start(make_config(**more))
