@@ -10,7 +10,7 @@ import re
 
 HIGHEST = 2_147_483_647
 ACKNOWLEDGEMENT = "wm:prio-applied="
-_DIRECTIVE = re.compile(r"(?:^|(?<=[\s,;]))wm:prio=(\d{1,10})(?=$|[\s,;])")
+_DIRECTIVE = re.compile(r"(?:^|(?<=[\s,;]))wm:prio=(\d{1,10})(?=$|[\s,;])", re.ASCII)
 _ACKNOWLEDGED = re.compile(r"[\s,;]*(?:^|(?<=[\s,;]))wm:prio-applied=[^\s,;]*")
 
 

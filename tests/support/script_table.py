@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.script_trials import lines, options
+from support.script_trials import Trial, lines, options
 
 OPTIONS = tuple(
     map(
@@ -236,11 +236,34 @@ OPTIONS = tuple(
             "--ntasks-per-gpu=2 --gres=gpu:4 -N0",
             "--hint=multithread --sockets-per-node=2",
             "--mincpus=2 --mem-per-cpu=22 --cpus-per-gpu=3 -B2 --ntasks-per-gpu=2",
+            "-n \u0664",
+            "-N \uff12",
+            "-t \u0661:30",
+            "-a 1-\u0663",
+            "--mem=\u0664G",
+            "-N +2 -n3",
+            "-N 1-+2",
+            "--gres=gres:gpu:2",
+            "--gres=gres/gpu:2",
+            "--gres=gpu=2",
+            "--time-min=30 --time=60",
+            "--time-min=61 --time=60",
+            "--time-min=30 --time=0",
+            "--time-min=0 --time=60",
+            "--time-min=0 --time=0",
+            "--time-min=0",
+            f"-J {'x' * 1024}",
+            f"-J {'x' * 1025}",
+            f"--comment={'é' * 512}",
+            f"--comment={'é' * 513}",
+            f"--array={','.join(map(str, range(0, 900, 2)))}",
+            f"--output=/{'x' * 1100}",
         ),
     )
 )
 """Options of the command line: sizes, GRES, geometry, times, names; some that sbatch does not take."""
 
+COMMENT = f"# {'x' * 77}\n"
 SCRIPTS = (
     lines("#SBATCH -n4\nsleep 1\n"),
     lines("#SBATCH -n4\n\n# c\n#SBATCH -N2\nsleep\n#SBATCH -c3\n"),
@@ -296,6 +319,21 @@ SCRIPTS = (
     lines('#SBATCH --job-name "a b" -n2\nsleep\n'),
     lines("#SBATCH --mem -n4\nsleep\n"),
     lines("sleep\n"),
+    lines(""),
+    lines("#SBATCH -n4"),
+    lines("#SBATCH\t-n4 \t \nsleep\n"),
+    lines("#SBATCH -J h\u00e9llo -n4\nsleep\n"),
+    lines(f"{COMMENT * 900}#SBATCH -n4\nsleep\n"),
+    lines(f"#SBATCH{' ' * 5000}-n4\nsleep\n"),
+    lines("#SBATCH -n4\nsleep\r\n"),
+    lines("#SBATCH -n4\nsleep\n\r"),
+    Trial(script="#!/bin/sh"),
+    Trial(script="#! /bin/sh\n#SBATCH -n4\n"),
+    Trial(script="#!/bin/sh\r\n#SBATCH -n4\n"),
+    Trial(script=" #!/bin/sh\n#SBATCH -n4\n"),
+    Trial(script="\n#!/bin/sh\n#SBATCH -n4\n"),
+    Trial(script="\ufeff#!/bin/sh\n#SBATCH -n4\n"),
+    Trial(script=f"#!/bin/sh\n#SBATCH -n4\nsleep\n{COMMENT * 55_000}"),
     lines(
         "#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=8\n#SBATCH --time=24:00:00\n"
         "#SBATCH --gres=gpu:a100:4\n#SBATCH --cpus-per-task=2\n#SBATCH --mem=100GB\n"

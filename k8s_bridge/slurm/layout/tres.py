@@ -9,9 +9,10 @@ Gres = tuple[str, str, int]
 """(name, type or "", count)."""
 
 _ITEM = re.compile(
-    r"gres[/:](?P<name>[\w.-]+)(?::(?P<type>[\w.-]*[A-Za-z_][\w.-]*))?(?:[:=](?P<count>\d+\w?))?"
+    r"gres[/:](?P<name>[\w.-]+)(?::(?P<type>[\w.-]*[A-Za-z_][\w.-]*))?(?:[:=](?P<count>\d+\w?))?",
+    re.ASCII,
 )
-_COUNT = re.compile(r"(\d+)([kKmMgGtT]?)")
+_COUNT = re.compile(r"(\d+)([kKmMgGtT]?)", re.ASCII)
 _SCALE = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _REQUESTED = {name: re.compile(rf"(?:^|,){name}=(\d+)(?:,|$)") for name in ("cpu", "node")}
 

@@ -6,11 +6,11 @@ import re
 
 from k8s_bridge.slurm.script.values import MAX_INT, Values
 
-_NODES = re.compile(r"\s*(\d+)([kK]?)([mM]?)\s*")
-_SIZE = re.compile(r"\s*(\d+)([kKmM]?)(?:-\d+[kKmM]?)?")
-_STEPPED = re.compile(r"(\d+)-(\d+):(\d+)")
-_COUNTS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
-_ARRAY = re.compile(r"(\d+(?:-\d+(?::[1-9]\d*)?)?(?:,\d+(?:-\d+(?::[1-9]\d*)?)?)*)(?:%(\d+))?")
+_NODES = re.compile(r"\s*\+?(\d+)([kK]?)([mM]?)\s*", re.ASCII)
+_SIZE = re.compile(r"\s*(\d+)([kKmM]?)(?:-\d+[kKmM]?)?", re.ASCII)
+_STEPPED = re.compile(r"(\d+)-(\d+):(\d+)", re.ASCII)
+_COUNTS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", re.ASCII)
+_ARRAY = re.compile(r"(\d+(?:-\d+(?::[1-9]\d*)?)?(?:,\d+(?:-\d+(?::[1-9]\d*)?)?)*)(?:%(\d+))?", re.ASCII)
 _SCALES = {"": 1, "k": 2**10, "m": 2**20}
 _MOST_SIZES = 3
 

@@ -14,6 +14,7 @@ _MAGIC = ("#SBATCH", "#SLURM")
 _FOREIGN = ("#PBS", "#BSUB")
 _SEPARATORS = ("packjob", "hetjob")
 _BLANKS = " \t\v\f\r\n"
+_LARGEST = 4 * 2**20
 _QUOTES = "\"'"
 
 
@@ -33,6 +34,8 @@ def check_shape(text: str) -> None:
         raise ScriptError("a script begins with #! and an interpreter, such as #!/bin/bash", where="line 1")
     if "\0" in text:
         raise ScriptError("the script has a NUL character; remove it")
+    if len(text.encode(errors="surrogateescape")) > _LARGEST:
+        raise ScriptError("the script is larger than the 4 MiB that slurmctld takes (max_script_size)")
     if "\r\n" in text:
         raise ScriptError("the script has DOS line ends; convert it, for instance with dos2unix")
 

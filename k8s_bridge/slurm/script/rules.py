@@ -143,6 +143,16 @@ def _tasks_per_core(settings: Settings) -> None:
         raise ScriptError("--ntasks-per-core is more than --threads-per-core")
 
 
+def _shortest_time(settings: Settings) -> None:
+    """0 is no limit for either."""
+    if not _asked(settings, "time-min"):
+        return
+    least, most = settings.number("time_min"), settings.number("time_limit")
+    endless = _asked(settings, "time") and most is None
+    if (least is None and not endless) or (least and most and least > most):
+        raise ScriptError("--time-min is longer than --time")
+
+
 def _burst_buffer(settings: Settings) -> None:
     if settings.text("burst_buffer") and settings.text("burst_buffer_file"):
         raise ScriptError("--bb and --bbf exclude each other")
@@ -153,7 +163,7 @@ def _asked(settings: Settings, option: str) -> bool:
 
 
 def _leading_number(text: str) -> int:
-    match = re.match(r"\s*\d+", text)
+    match = re.match(r"\s*\d+", text, re.ASCII)
     return int(match.group()) if match else 0
 
 
@@ -166,5 +176,6 @@ _RULES = (
     _cpus_per_gpu,
     _hint,
     _tasks_per_core,
+    _shortest_time,
     _burst_buffer,
 )

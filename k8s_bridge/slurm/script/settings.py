@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from k8s_bridge.slurm.model import LONGEST
 from k8s_bridge.slurm.script.environment import VARIABLES
 from k8s_bridge.slurm.script.errors import ScriptError
 from k8s_bridge.slurm.script.getopt import Typed
 from k8s_bridge.slurm.script.option import Carried, Option, Spelled, Takes
 from k8s_bridge.slurm.script.table import BY_NAME, OPTIONS
 from k8s_bridge.slurm.script.values import Values
+
+_SHORT_TEXTS = frozenset(
+    (
+        *("account", "comment", "constraint", "extra", "job-name", "licenses", "mail-user"),
+        *("mcs-label", "network", "partition", "prefer", "qos", "reservation", "wckey"),
+    )
+)
+"""Options whose text slurmctld takes up to LONGEST only."""
 
 
 class Origin(Enum):
@@ -95,6 +104,7 @@ class Settings:
         if option is None or option.spelled is Spelled.COMMAND_LINE:
             self.given.append(Given(typed))
             return
+        _check_length(option, typed)
         try:
             found = option.read(typed.value)
         except ValueError as error:
@@ -116,6 +126,14 @@ class Settings:
                 self.reset(name)
                 continue
             self.apply(_of_variable(option, variable, value), Origin.VARIABLE)
+
+
+def _check_length(option: Option, typed: Typed) -> None:
+    size = len((typed.value or "").encode(errors="surrogateescape"))
+    if option.name in _SHORT_TEXTS and size > LONGEST:
+        raise ScriptError(
+            f"--{option.name} is longer than the {LONGEST} bytes that slurmctld takes", where=typed.where
+        )
 
 
 def _of_variable(option: Option, variable: str, value: str) -> Typed:

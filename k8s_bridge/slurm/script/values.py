@@ -11,9 +11,10 @@ import re
 Values = tuple[object, ...]
 
 MAX_INT = 2**31 - 1
-_INTEGER = re.compile(r"\s*([+-]?\d+)")
-_MEMORY = re.compile(r"\s*\+?(\d+)(?:([kKmMgGtT])[bB]?)?")
-_TIME_RUNS = re.compile(r"\d+")
+_INTEGER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+_MEMORY = re.compile(r"\s*\+?(\d+)(?:([kKmMgGtT])[bB]?)?", re.ASCII)
+_DIGITS = re.compile(r"\d+", re.ASCII)
+_CLOCK = re.compile(r"[\d:]*", re.ASCII)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
 _MOST_COLONS = 2
@@ -72,7 +73,10 @@ def minutes(text: str | None) -> Values:
     """Minutes, rounded up: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S; None for no limit, which 0 is too."""
     if (text or "").lower() in _UNLIMITED:
         return (None,)
-    return (-(-_seconds(text or "") // _MINUTE) or None,)
+    seconds = _seconds(text or "")
+    if seconds > MAX_INT:
+        raise ValueError(f"{text!r} is more than slurmctld can count")
+    return (-(-seconds // _MINUTE) or None,)
 
 
 def switches(text: str | None) -> Values:
@@ -90,6 +94,8 @@ def killing(text: str | None) -> Values:
 def gres(text: str | None) -> Values:
     """A list of GRES, each with `gres/` in front as the record shows it; empty for none."""
     given = text or ""
+    if given.startswith("gres:"):
+        raise ValueError(f"{given!r} is not a GRES such as gpu:2; leave gres: out")
     if given.lower() == "none":
         return ("",)
     if given.lower() in {"help", "list"}:
@@ -134,16 +140,16 @@ def _whole(text: str | None, *, least: int) -> int:
 
 def _seconds(text: str) -> int:
     days, dash, clock = text.rpartition("-")
-    runs, colons = len(_TIME_RUNS.findall(text)), text.count(":")
+    runs, colons = len(_DIGITS.findall(text)), text.count(":")
     complete = runs >= colons + 1 + (1 if dash and colons else 0)
     if (
-        not re.fullmatch(r"[\d:]*", clock)
-        or (dash and not days.isdigit())
+        not _CLOCK.fullmatch(clock)
+        or (dash and not _DIGITS.fullmatch(days))
         or not complete
         or colons > _MOST_COLONS
     ):
         raise ValueError(f"{text!r} is not a time such as 90, 1:30:00 or 2-12")
-    numbers = [int(run) for run in _TIME_RUNS.findall(clock)]
+    numbers = [int(run) for run in _DIGITS.findall(clock)]
     if dash:
         return int(days) * _DAY + _clock(numbers, (_HOUR, _MINUTE, 1))
     return _clock(numbers, (_HOUR, _MINUTE, 1) if len(numbers) > _MOST_COLONS else (_MINUTE, 1))
