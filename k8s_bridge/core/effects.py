@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from api.views import Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRef:
+class ObjectRef(msgspec.Struct, frozen=True, kw_only=True):
     """A reference to one object. `namespace` is "" for cluster scope; `uid` "" means whichever is there."""
 
     api_version: str
@@ -46,16 +46,14 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Apply:
+class Apply(msgspec.Struct, frozen=True, kw_only=True):
     """Server-side apply of `manifest` (complete with apiVersion, kind, metadata) with our field manager."""
 
     ref: ObjectRef
     manifest: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
+class Patch(msgspec.Struct, frozen=True, kw_only=True):
     """JSON merge patch. None values delete keys. `subresource` is "" or "status".
 
     The uid in `ref` does not bind a patch of a custom resource's status: there only `resource_version` does.
@@ -67,15 +65,13 @@ class Patch:
     resource_version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(msgspec.Struct, frozen=True, kw_only=True):
     """Delete in the background, with the uid as precondition. Already gone is success."""
 
     ref: ObjectRef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A Kubernetes Event about `ref`; repeats are counted by the writer, not created anew."""
 
     ref: ObjectRef

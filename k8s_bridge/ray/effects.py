@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from k8s_bridge.core.effects import KubeEffect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateWorkers:
+class CreateWorkers(msgspec.Struct, frozen=True, kw_only=True):
     """Render and create the job's JobSet, suspended. `shape` is the digest of what was decided on."""
 
     shape: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(msgspec.Struct, frozen=True, kw_only=True):
     """Let a submitter go: Ray must know all `workers`, then the pod gets its pin and loses its gate.
 
     `pod` is the submitter's name, `version` its resource version; `token` is that of the workers.
@@ -28,16 +26,14 @@ class Release:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetPass:
+class LetPass(msgspec.Struct, frozen=True, kw_only=True):
     """Take our gate off a submitter that is none of our business."""
 
     pod: str
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopSubmission:
+class StopSubmission(msgspec.Struct, frozen=True, kw_only=True):
     """Stop a submission in Ray, and see it over: KubeRay leaves the old one running when it makes another."""
 
     job_id: str

@@ -44,7 +44,7 @@ class Facts:
         job = self.unit.job
         return job is None or job.metadata.deletion_timestamp is not None
 
-    @lazy
+    @property
     def inner(self) -> bool:
         """It runs in a cluster that others run in, too."""
         return bool(self.unit.job and self.unit.job.spec.cluster_selector)
@@ -62,7 +62,8 @@ class Facts:
     @lazy
     def release(self) -> Release | None:
         """What the job was last released on."""
-        return Release.parse(self.annotations.get(names.RELEASED, ""))
+        text = self.annotations.get(names.RELEASED)
+        return Release.parse(text) if text else None
 
     @lazy
     def released(self) -> bool:
@@ -84,6 +85,13 @@ class Facts:
         return len(self.joined) < self.wanted or youngest(self.unit.workers) > self.release.youngest
 
     @lazy
+    def bereft(self) -> bool:
+        """It was let go and lost what it ran on, capacity or a worker, before its end was seen."""
+        if not self.released or self.final or self.closed:
+            return False
+        return self.withdrawn or (self.over and self.short)
+
+    @lazy
     def requeuing(self) -> bool:
         """The present submission is being given up."""
         given_up = self.annotations.get(names.REQUEUING, "")
@@ -99,7 +107,7 @@ class Facts:
         """How often workers were made anew."""
         return _number(self.annotations.get(names.WORKER_RETRIES, ""))
 
-    @lazy
+    @property
     def over_in_ray(self) -> bool:
         """Ray says that it is over."""
         return self.job.status.job_status in _OVER_IN_RAY
@@ -109,7 +117,7 @@ class Facts:
         """KubeRay or Ray says that it is over, well or not."""
         return self.over_in_ray or self.job.status.job_deployment_status in _OVER
 
-    @lazy
+    @property
     def settled(self) -> bool:
         """KubeRay has seen its end."""
         return self.job.status.job_deployment_status in _OVER

@@ -41,9 +41,9 @@ def final(facts: Facts) -> bool:
 
 def spent(facts: Facts) -> bool:
     """It lost its capacity more often than it may, or KubeRay cannot make another submission."""
-    if facts.over and facts.unit.jobset is None:
+    if not facts.bereft or (facts.over and facts.unit.jobset is None):
         return False
-    return _open(facts) and (facts.withdrawn or _lost(facts)) and not _may_requeue(facts)
+    return not _may_requeue(facts)
 
 
 def requeuing(facts: Facts) -> bool:
@@ -53,12 +53,12 @@ def requeuing(facts: Facts) -> bool:
 
 def evicted(facts: Facts) -> bool:
     """It was let go, and Kueue took the capacity back, or the JobSet is gone."""
-    return _open(facts) and facts.withdrawn and _may_requeue(facts)
+    return facts.bereft and facts.withdrawn and _may_requeue(facts)
 
 
 def lost(facts: Facts) -> bool:
     """It failed after a worker was lost."""
-    return _open(facts) and _lost(facts) and _may_requeue(facts)
+    return facts.bereft and _may_requeue(facts)
 
 
 def over(facts: Facts) -> bool:
@@ -139,14 +139,6 @@ def admitted(facts: Facts) -> bool:
     """Capacity is there, workers are on their way (the last row: always true)."""
     del facts
     return True
-
-
-def _open(facts: Facts) -> bool:
-    return not (facts.final or facts.closed)
-
-
-def _lost(facts: Facts) -> bool:
-    return facts.over and facts.short
 
 
 def _may_requeue(facts: Facts) -> bool:
