@@ -1,7 +1,7 @@
 """`python -m bench.soak MINUTES`: jobs and faults at random for as long as it is told, then a report.
 
 A world with the fake Slurm, and the bridge as a process of its own. The bridge itself is killed and restarted
-in the first half only: the second half belongs to one process, whose memory is to stay as it is.
+in the first quarter only: the rest belongs to one process, whose memory is to stay as it is once it is warm.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Soak:
     def slope(self) -> float:
         """MiB an hour by which the last process grows, once pools and caches are filled; 0 in short runs."""
         last = [(at, size) for at, pid, size in self.memory if pid == self.memory[-1][1]]
-        warm = last[len(last) // 3 :]
+        warm = last[len(last) // 2 :]
         return linear_regression(*zip(*warm, strict=True)).slope * 3600 if len(warm) >= _ENOUGH else 0.0
 
     @property
@@ -128,8 +128,8 @@ async def _cancel(world: World, job_id: int, *, after: float) -> None:
 
 async def _storm(faults: FaultEngine, seen: Soak, chance: random.Random, *, began: float, end: float) -> None:
     while perf_counter() < end:
-        first_half = perf_counter() < (began + end) / 2
-        fault = chance.choice([fault for fault in FAULTS if first_half or not _ends_the_bridge(fault)])
+        may_end = perf_counter() < began + (end - began) / 4
+        fault = chance.choice([fault for fault in FAULTS if may_end or not _ends_the_bridge(fault)])
         if fault.name not in faults.running and await faults.begin(fault):
             seen.begun[fault.name] += 1
             await asyncio.sleep(chance.uniform(*_LASTS))
@@ -198,9 +198,9 @@ def _curve(seen: Soak) -> Iterator[str]:
     for at, _, size in seen.memory:
         minutes.setdefault(int(at // 60), []).append(size)
     lives = len({pid for _, pid, _ in seen.memory})
-    yield f"memory of the bridge by the minute, in MiB ({lives} processes, the last since before half-time):"
+    yield f"memory of the bridge by the minute, in MiB ({lives} processes, the last since the first quarter):"
     yield "  " + " ".join(f"{median(sizes):.1f}" for sizes in minutes.values())
-    yield f"  slope of the last process after its first third: {seen.slope:+.1f} MiB an hour"
+    yield f"  slope of the last process in the second half of its life: {seen.slope:+.1f} MiB an hour"
 
 
 def main() -> int:
