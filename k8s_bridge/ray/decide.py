@@ -31,6 +31,7 @@ TABLE = (
     Row(State.FOREIGN, is_.foreign, moves.let_go),
     Row(State.DONE, is_.left_nothing, moves.nothing),
     Row(State.DRAINING, is_.gone, moves.give_back),
+    Row(State.INTERACTIVE, is_.interactive, moves.report_interactive),
     # the job was let go, and lost what it ran on
     Row(State.FINISHED, is_.final, moves.finish),
     Row(State.REQUEUING, is_.requeuing, moves.submit_anew),

@@ -29,7 +29,7 @@ _NEXT: dict[State, str] = {
     State.FAILED: "its workers are made again",
     State.RESIZED: "its workers are asked for anew",
     State.EXHAUSTED: "somebody looks at why its workers failed",
-    State.BYPASSED: "install the admission policies, and label the namespace",
+    State.BYPASSED: "install the admission policies or the webhook, and label the namespace",
     State.FINISHED: "its workers are given back",
     State.DRAINING: "its JobSet is deleted",
 }

@@ -139,12 +139,18 @@ class Facts:
     def cluster_ready(self) -> bool:
         """The shared cluster's head can be joined."""
         cluster = self.unit.cluster
-        if cluster is None or cluster.metadata.deletion_timestamp is not None:
-            return False
-        if cluster.spec.get("suspend") or not cluster.status.head.pod_i_p:
+        if cluster is None or self.cluster_away or not cluster.status.head.pod_i_p:
             return False
         found = condition(cluster.status.conditions, "HeadPodReady")
         return is_true(found) if found else cluster.status.state == _READY
+
+    @lazy
+    def cluster_away(self) -> bool:
+        """The shared cluster is missing, being deleted or suspended: its head does not just restart."""
+        cluster = self.unit.cluster
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            return True
+        return bool(cluster.spec.get("suspend"))
 
     @lazy
     def wanted(self) -> int:

@@ -15,10 +15,10 @@ _PEOPLE_SUBMIT = "InteractiveMode"
 
 
 def foreign(facts: Facts) -> bool:
-    """Not in a managed shared cluster, or submitted by a person (InteractiveMode)."""
+    """Not in a managed shared cluster."""
     if facts.gone:
         return False
-    if not facts.inner or facts.job.spec.submission_mode == _PEOPLE_SUBMIT:
+    if not facts.inner:
         return True
     ours = facts.released and facts.unit.jobset is not None
     return bool(facts.unit.elsewhere) or (not facts.unit.managed and not ours)
@@ -32,6 +32,11 @@ def left_nothing(facts: Facts) -> bool:
 def gone(facts: Facts) -> bool:
     """Deleted, or being deleted."""
     return facts.gone
+
+
+def interactive(facts: Facts) -> bool:
+    """Submitted by a person (InteractiveMode)."""
+    return facts.job.spec.submission_mode == _PEOPLE_SUBMIT
 
 
 def final(facts: Facts) -> bool:
@@ -72,7 +77,7 @@ def done(facts: Facts) -> bool:
 
 
 def bypassed(facts: Facts) -> bool:
-    """Ray knows the job, or will, though nothing let it go: no admission policy held it."""
+    """Ray knows the job, or will, though nothing let it go: it was not held."""
     return not facts.released and bool(facts.job.status.job_status or facts.loose)
 
 
@@ -82,8 +87,8 @@ def refused(facts: Facts) -> bool:
 
 
 def without_cluster(facts: Facts) -> bool:
-    """The shared cluster is missing, suspended or has no head yet."""
-    return not facts.cluster_ready and not facts.released
+    """The shared cluster is missing or suspended, or, before the job is let go, has no head yet."""
+    return facts.cluster_away if facts.released else not facts.cluster_ready
 
 
 def exhausted(facts: Facts) -> bool:

@@ -19,6 +19,7 @@ _AT_ONCE = frozenset(
     {
         State.REFUSED,
         State.BYPASSED,
+        State.INTERACTIVE,
         State.EXHAUSTED,
         State.SPENT,
         State.RUNNING,
@@ -28,6 +29,7 @@ _AT_ONCE = frozenset(
 _EVENTS: dict[State, EventType] = {
     State.REFUSED: EventType.WARNING,
     State.BYPASSED: EventType.WARNING,
+    State.INTERACTIVE: EventType.WARNING,
     State.DENIED: EventType.WARNING,
     State.EXHAUSTED: EventType.WARNING,
     State.SPENT: EventType.WARNING,

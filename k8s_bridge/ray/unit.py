@@ -26,6 +26,7 @@ class State(StrEnum):
     """The states of an inner RayJob."""
 
     FOREIGN = "Foreign"
+    INTERACTIVE = "Interactive"
     DONE = "Done"
     DRAINING = "Draining"
     REQUEUING = "Requeuing"

@@ -124,6 +124,17 @@ class RaySandbox:
         """A RayJob as it is now; None when it is gone."""
         return self.storage.find(kinds.RAYJOBS, NAMESPACE, name)
 
+    def cluster(self) -> Json | None:
+        """The shared RayCluster."""
+        return self.storage.find(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+
+    def stop(self, name: str) -> None:
+        """Stop a job in Ray, as `ray job stop` does."""
+        head, job = self.controllers.ray.at(NAMESPACE, CLUSTER), self.job(name)
+        assert head is not None
+        assert job is not None
+        head.stop(job["status"]["jobId"])
+
     def status(self, name: str) -> str:
         """Ray's word about a job."""
         found = self.job(name) or {}

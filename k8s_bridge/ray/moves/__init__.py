@@ -11,7 +11,7 @@ from k8s_bridge.ray.moves.asking import (
     report_denial,
     report_exhausted,
 )
-from k8s_bridge.ray.moves.over import finish, give_back, let_go, nothing, retire
+from k8s_bridge.ray.moves.over import finish, give_back, let_go, nothing, report_interactive, retire
 from k8s_bridge.ray.moves.running import await_start, await_workers, follow, release, report_bypass
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "report_bypass",
     "report_denial",
     "report_exhausted",
+    "report_interactive",
     "requeue",
     "retire",
     "submit_anew",

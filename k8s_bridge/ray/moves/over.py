@@ -29,11 +29,20 @@ def let_go(facts: Facts, now: float) -> Verdict:
     if facts.unit.elsewhere:
         text = f"its cluster is served by WorkloadMixing {facts.unit.elsewhere}"
         return verdict("ServedElsewhere", text, *without_workers(facts))
+    text = "its cluster is not managed here"
+    return verdict("NotManaged", text, *without_workers(facts), *_passes(facts))
+
+
+def report_interactive(facts: Facts, now: float) -> Verdict:
+    """Nothing can hold what a person submits: say so."""
+    del now
+    text = "a person submits it to Ray, so it waits for no capacity and has no workers of its own"
+    return verdict("InteractiveMode", text, *without_workers(facts), *_passes(facts))
+
+
+def _passes(facts: Facts) -> tuple[Effect, ...]:
     held = [pod for pod in facts.unit.submitters if is_held(pod)]
-    passes: tuple[Effect, ...] = tuple(
-        LetPass(pod=pod.metadata.name, version=pod.metadata.resource_version) for pod in held
-    )
-    return verdict("NotManaged", "its cluster is not managed here", *without_workers(facts), *passes)
+    return tuple(LetPass(pod=pod.metadata.name, version=pod.metadata.resource_version) for pod in held)
 
 
 def finish(facts: Facts, now: float) -> Verdict:

@@ -57,5 +57,5 @@ def follow(facts: Facts, now: float) -> Verdict:
 def report_bypass(facts: Facts, now: float) -> Verdict:
     """Nothing can be held any more: say so."""
     del facts, now
-    text = "it reached Ray without waiting for capacity: no admission policy is in force in its namespace"
+    text = "it reached Ray without waiting for capacity: nothing in its namespace holds jobs"
     return verdict("Bypassed", text)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, mixing, sandbox
 
+from k8s_bridge.ray.moves import asking
 from k8s_bridge.sandbox.apiserver import kinds
 
 Stage = Callable[[RaySandbox], bool]
@@ -164,3 +165,62 @@ async def test_of_two_workloadmixings_of_one_cluster_the_older_serves_it(tmp_pat
         await world.until(lambda: world.status("job") == "SUCCEEDED", what="it succeeds")
         assert world.notes("job").get("requeues") is None
         assert world.ray_ready("main") == "Ready"
+
+
+async def test_a_job_that_is_stopped_in_ray_is_over(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=30.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.stop("job")
+
+        await world.until(lambda: world.status("job") == "STOPPED", what="it is stopped")
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+        assert "requeues" not in world.notes("job")
+
+
+async def test_a_running_job_outlives_its_cluster(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        cluster = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        world.submit("job", seconds=2.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+
+        world.storage.delete(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        await world.until(lambda: world.cluster() is None, what="the cluster is gone")
+        meta = {key: cluster["metadata"][key] for key in ("name", "namespace", "labels")}
+        world.create(kinds.RAYCLUSTERS, {"metadata": meta, "spec": cluster["spec"] | {"suspend": False}})
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=90)
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+
+
+async def test_a_running_job_outlives_the_suspension_of_its_cluster(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(asking, "_CLUSTER_GRACE", 1.0)
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("job", seconds=2.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+        (workload,) = [
+            obj["metadata"]["name"]
+            for obj in world.storage.list(kinds.WORKLOADS, namespace=NAMESPACE)
+            if obj["metadata"]["name"].startswith("raycluster")
+        ]
+
+        world.storage.patch(kinds.WORKLOADS, NAMESPACE, workload, {"spec": {"active": False}})
+        await world.until(lambda: (world.cluster() or {})["spec"].get("suspend"), what="it is suspended")
+        await world.until(
+            lambda: world.used() == "0", what="nothing is kept for a cluster that is away", seconds=60
+        )
+        world.storage.patch(kinds.WORKLOADS, NAMESPACE, workload, {"spec": {"active": True}})
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=90)
+        await world.until(lambda: not world.jobsets(), what="all is given back")
+
+
+async def test_what_a_person_submits_is_left_alone_and_told_of(tmp_path: Path):
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("notebook", submissionMode="InteractiveMode")
+
+        await world.until(lambda: world.notes("notebook").get("state") == "Interactive", what="it is told of")
+        await world.until(lambda: "InteractiveMode" in world.events(), what="an event tells of it")
+        assert world.jobsets() == []
+        assert "accepted" not in world.notes("notebook")

@@ -274,18 +274,42 @@ def test_a_refused_job_is_told_why_and_costs_no_quota():
     assert any(isinstance(effect, Event) for effect in verdict(refused).effects)
 
 
+@pytest.mark.parametrize("cluster", [None, make.cluster(suspend=True)], ids=["gone", "suspended"])
+def test_a_running_job_gives_its_quota_back_when_its_cluster_stays_away(cluster):
+    running = {"status": {"jobStatus": "RUNNING"}, "cluster": cluster}
+
+    assert done(make.let_go(**running, seen=make.seen(State.CLUSTER, seconds=1))) == []
+    assert done(make.let_go(**running, seen=make.seen(State.CLUSTER, seconds=31))) == ["delete JobSet"]
+    gone = make.let_go(**running, jobset=None, workload=None, workers=())
+    assert verdict(gone).state == State.EVICTED
+
+
+def test_a_running_job_keeps_its_workers_while_the_head_restarts():
+    assert (
+        verdict(make.let_go(status={"jobStatus": "RUNNING"}, cluster=make.cluster(up=False))).state
+        == State.RUNNING
+    )
+
+
 @pytest.mark.parametrize(
     "unit",
     [
         make.unit(managed=False),
         make.unit(job=make.job(clusterSelector={})),
-        make.unit(job=make.job(submissionMode="InteractiveMode")),
     ],
-    ids=["another cluster", "a cluster of its own", "submitted by a person"],
+    ids=["another cluster", "a cluster of its own"],
 )
 def test_a_job_that_is_not_ours_is_held_by_nothing_of_ours(unit):
     assert verdict(unit).state == State.FOREIGN
     assert done(unit) == ["LetPass"]
+
+
+def test_what_a_person_submits_is_held_by_nothing_and_told():
+    unit = make.unit(job=make.job(submissionMode="InteractiveMode"))
+    assert verdict(unit).state == State.INTERACTIVE
+    (told,) = [effect for effect in verdict(unit).effects if isinstance(effect, Event)]
+    assert (told.type, told.reason) == ("Warning", "InteractiveMode")
+    assert verdict(make.unit(managed=False, job=unit.job)).state == State.FOREIGN
 
 
 def test_a_job_that_another_workloadmixing_serves_is_not_let_go():
