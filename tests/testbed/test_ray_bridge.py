@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -154,6 +155,34 @@ def test_strangers_on_a_jobs_workers_are_told_of(bridge, idle):
     bridge.cluster.stop(stranger)
 
 
+def test_a_worker_that_is_lost_is_replaced_and_the_driver_runs_on(bridge, idle):
+    submit("bereft", sleeping(40), notes={"workers": "2"})
+    wait("the job runs", lambda: driver_of(bridge, "bereft"))
+    submission, before = job("bereft")["status"]["jobId"], workers("bereft")
+    other = next(name for name, ip in before.items() if ip != driver_of(bridge, "bereft"))
+
+    kubectl("-n", NAMESPACE, "delete", "pod", other, "--grace-period=1", "--wait=false")
+
+    wait("it is replaced", lambda: len(workers("bereft").keys() | before.keys()) == 3, seconds=120)
+    wait("the job succeeds", lambda: status("bereft") == "SUCCEEDED")
+    assert job("bereft")["status"]["jobId"] == submission
+    assert "requeues" not in notes("bereft")
+
+
+def workers(name: str) -> dict[str, str]:
+    """A job's workers: the address of each pod by its name."""
+    found = [pod for pod in items("pods") if pod["metadata"].get("labels", {}).get(names.RAY_JOB) == name]
+    return {pod["metadata"]["name"]: pod["status"].get("podIP", "") for pod in found}
+
+
+def driver_of(bridge: Bridge, name: str) -> str:
+    """The address of its driver's node; empty while it does not run."""
+    if status(name) != "RUNNING":
+        return ""
+    told = bridge.cluster.job(job(name)["status"]["jobId"])
+    return urlsplit(told.get("driver_agent_http_address") or "").hostname or ""
+
+
 def confine(mode: str) -> None:
     patch = json.dumps({"spec": {"ray": {"confinement": mode}}})
     kubectl("-n", NAMESPACE, "patch", "workloadmixing", "ray", "--type=merge", f"--patch={patch}")
@@ -161,3 +190,22 @@ def confine(mode: str) -> None:
 
 def events(name: str) -> set[str]:
     return {event["reason"] for event in items("events") if event["involvedObject"]["name"] == name}
+
+
+def test_jobs_outlive_the_head_of_their_cluster(bridge, idle):
+    """The last one: the head has another address afterwards."""
+    submit("headless", sleeping(20))
+    wait("the job runs", lambda: status("headless") == "RUNNING")
+    (head,) = [
+        pod["metadata"]["name"]
+        for pod in items("pods")
+        if pod["metadata"].get("labels", {}).get("ray.io/node-type") == "head"
+    ]
+    began = time.monotonic()
+
+    kubectl("-n", NAMESPACE, "delete", "pod", head, "--grace-period=1", "--wait=false")
+
+    wait("it is requeued", lambda: notes("headless").get("requeues") == "1")
+    say(f"from the head's end to the requeue {time.monotonic() - began:.1f} s")
+    wait("it succeeds", lambda: status("headless") == "SUCCEEDED")
+    say(f"from the head's end to its own {time.monotonic() - began:.1f} s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 
 from k8s_bridge.sandbox.world import JobRequest, World
-from k8s_bridge.sandbox.world.config import NORMAL, TEAM_A, URGENT
+from k8s_bridge.sandbox.world.config import HIGH, LOW, TEAM_A, URGENT
+from k8s_bridge.sandbox.world.config import NAMESPACE as TEAMS
 from testbed import ray_bridge
+from testbed.control import kubectl
 from testbed.ray_bridge import Bridge, job, notes, status, submit
 from testbed.ray_cluster import NAMESPACE
 from testbed.ray_entrypoints import sleeping
@@ -21,6 +24,7 @@ from testbed.shell import say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900), pytest.mark.asyncio]
 
+BLOCKER, WORKLOADS = "blocker", "workloads.kueue.x-k8s.io"
 QUOTA = {"cpu": "2", "memory": "8Gi", "pods": "20"}
 POOL = {
     "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -70,22 +74,67 @@ async def test_a_slurm_job_of_higher_priority_preempts_an_inner_job_which_runs_a
         assert "attempt 2" in bridge.cluster.logs(job("victim")["status"]["jobId"])
 
 
-async def test_four_jobs_of_three_kinds_share_what_fits_two(make_world, tmp_path):
-    async with both(make_world, tmp_path / "ray.log") as (world, _):
-        for name in ("one", "two"):
-            await asyncio.to_thread(submit, name, sleeping(3))
-        slurm = await world.sbatch(JobRequest(ntasks=1, seconds=3.0))
-        world.submit_job("plain", queue=TEAM_A, priority=NORMAL, cpus=1, seconds=3.0)
-        urgent = await world.sbatch(JobRequest(partition=URGENT, ntasks=1, seconds=3.0))
+class Admissions:
+    """When Kueue admitted whom, as is seen while one looks: Workloads go with what they are for."""
 
-        await world.until_state(urgent, "COMPLETED", seconds=120)
+    def __init__(self) -> None:
+        self.of: dict[str, tuple[int, str]] = {}
+        """By owner: its priority, and the API server's time of its admission."""
+        self.waiting: set[str] = set()
+
+    def look(self) -> None:
+        self.waiting.clear()
+        for workload in json.loads(kubectl("get", WORKLOADS, "--all-namespaces", "-o", "json"))["items"]:
+            owner = workload["metadata"]["ownerReferences"][0]["name"]
+            if workload["spec"]["queueName"] == "ray" or owner == BLOCKER:
+                continue
+            found = {each["type"]: each for each in workload.get("status", {}).get("conditions", ())}
+            if found.get("Admitted", {}).get("status") == "True":
+                at = found["Admitted"]["lastTransitionTime"]
+                self.of.setdefault(owner, (workload["spec"]["priority"], at))
+            else:
+                self.waiting.add(owner)
+
+    def pending(self) -> int:
+        self.look()
+        return len(self.waiting)
+
+    def admitted(self) -> int:
+        self.look()
+        return len(self.of)
+
+
+async def test_four_jobs_of_three_kinds_share_what_fits_two_in_the_order_of_their_priority(
+    make_world, tmp_path
+):
+    """All four wait behind another, which then goes."""
+    async with both(make_world, tmp_path / "ray.log") as (world, _):
+        seen = Admissions()
+        world.submit_job(BLOCKER, queue=TEAM_A, priority=HIGH, cpus=2, seconds=600.0)
+        await until("the queue is full", lambda: used() >= {"2"})
+        await asyncio.to_thread(submit, "patient", sleeping(3))
+        world.submit_job("plain", queue=TEAM_A, priority=LOW, cpus=1, seconds=3.0)
+        slurm = await world.sbatch(JobRequest(ntasks=1, seconds=3.0))
+        await asyncio.to_thread(submit, "pressing", sleeping(3), notes={"pool": "urgent"})
+        await until("all four wait in Kueue", lambda: seen.pending() == 4)
+        assert seen.of == {}
+
+        kubectl("-n", TEAMS, "delete", "job", BLOCKER, "--wait=false")
+
+        await until("all four were admitted", lambda: seen.admitted() == 4)
         await world.until_state(slurm, "COMPLETED", seconds=120)
         await world.until(
             lambda: (found := world.plain("plain")) and found.state == "Complete", what="the Job"
         )
-        for name in ("one", "two"):
+        for name in ("pressing", "patient"):
             await until(f"{name} succeeds", lambda name=name: status(name) == "SUCCEEDED")
         await until("nothing is used", lambda: used() <= {"0"})
+
+    say(f"admitted: {seen.of}")
+    times = [at for _, at in sorted(seen.of.values(), key=lambda one: (-one[0], one[1]))]
+    assert len({priority for priority, _ in seen.of.values()}) == 3
+    assert times == sorted(times)
+    assert times[0] < times[-1]
 
 
 def used() -> set[str]:
