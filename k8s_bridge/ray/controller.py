@@ -76,6 +76,13 @@ class RayController:
         """How many units are in each state."""
         return Counter(said.state for said in self.said.values())
 
+    def oldest(self) -> dict[str, float]:
+        """By state: seconds for which the oldest unit has been in it."""
+        now, since = self._clock(), dict[str, float]()
+        for said in self.said.values():
+            since[said.state.value] = min(said.since, since.get(said.state.value, said.since))
+        return {state: max(0.0, now - began) for state, began in since.items()}
+
     def decide(self, key: Key, now: float) -> Decision[Effect]:
         """The verdict on one unit."""
         unit = self._observer.unit(key)

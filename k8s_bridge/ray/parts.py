@@ -26,7 +26,7 @@ from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.sources import Sources
 from k8s_bridge.ray.stages import Stages
 from k8s_bridge.ray.tables import Tables
-from k8s_bridge.ray.unit import Key
+from k8s_bridge.ray.unit import Key, State
 from k8s_bridge.runtime.backoff import Backoff
 from k8s_bridge.runtime.claims import Claim
 from k8s_bridge.runtime.loop import Loop
@@ -35,6 +35,8 @@ from k8s_bridge.runtime.reading import Reading, UnitGroup
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
 from k8s_bridge.runtime.together import run_together
+
+_WITHOUT_QUOTA = (State.HELD, State.CLUSTER, State.DENIED, State.QUEUED)
 
 
 class Parts:
@@ -176,10 +178,14 @@ class Parts:
         return f"{missing}: not listed yet" if missing else self._versions.unknown
 
     def _reading(self) -> Reading:
+        states = self._controller.states()
         return Reading(
-            units={UnitGroup(state=state.value): count for state, count in self._controller.states().items()},
+            units={UnitGroup(state=state.value): count for state, count in states.items()},
+            held_jobs=sum(states[state] for state in _WITHOUT_QUOTA),
+            oldest=self._controller.oldest(),
             ready=len(self._queue),
             delayed=self._queue.delayed,
             active=self._queue.active,
             blocked=self._blocked(),
+            wedged=self._loop.wedged(),
         )

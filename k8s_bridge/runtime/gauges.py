@@ -82,7 +82,7 @@ def _quota(reading: Reading) -> Samples:
 
 
 _GAUGES = (
-    _Gauge("held_jobs", "Held Slurm jobs that have no quota yet.", _one(lambda r: r.held_jobs)),
+    _Gauge("held_jobs", "Held jobs that have no quota yet.", _one(lambda r: r.held_jobs)),
     _Gauge(
         "units", "Units (jobs, and slots of job arrays) by state.", _units, ("state", "partition", "queue")
     ),

@@ -96,8 +96,9 @@ def test_without_values_the_process_serves_the_releases_namespace_behind_closed_
     )
 
 
-def test_the_token_of_the_page_is_mounted_where_server_and_commands_look_for_it():
-    pod = only("Deployment", render(values_of(EVERYTHING)))["spec"]["template"]["spec"]
+@pytest.mark.parametrize("case", [EVERYTHING, RAY], ids=lambda case: case.stem)
+def test_the_token_of_the_page_is_mounted_where_server_and_commands_look_for_it(case):
+    pod = only("Deployment", render(values_of(case)))["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     named = {entry["name"]: entry["value"] for entry in container["env"]}
     folders = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}

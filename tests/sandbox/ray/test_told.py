@@ -29,3 +29,9 @@ async def test_a_waiting_job_is_shown_and_explained_and_counted(tmp_path: Path):
             in metrics
         )
         assert "k8s_bridge_" not in metrics
+        assert f'ray_bridge_held_jobs{{workloadmixing="{NAMESPACE}/main"}} 1.0' in metrics
+        assert f'ray_bridge_wedged{{workloadmixing="{NAMESPACE}/main"}} 0.0' in metrics
+        assert (
+            f'ray_bridge_oldest_unit_age_seconds{{state="Queued",workloadmixing="{NAMESPACE}/main"}}'
+            in metrics
+        )
