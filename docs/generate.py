@@ -16,7 +16,7 @@ from support.fault_matrix import MATRIX
 from support.fault_trial import Outcome
 from support.fault_trial import Stage as Struck
 from support.option_samples import SAMPLES
-from support.scontrol_table import ROWS
+from support.scontrol_table import ON_22_05, ROWS
 from support.scontrol_table import Row as Trial
 from support.spec_fields import FIELDS, Does
 
@@ -60,6 +60,11 @@ def eligibility() -> str:
 def scontrol() -> str:
     """The table of what scontrol does."""
     return _table(("command", "by", "while the job", "what becomes of it"), map(_trial, ROWS))
+
+
+def scontrol_22_05() -> str:
+    """What differs on Slurm 22.05."""
+    return "".join(f"- `{command}`: {outcome.value}\n" for command, outcome in ON_22_05.items())
 
 
 def options() -> str:
@@ -157,6 +162,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "edits": edits,
     "eligibility": eligibility,
     "scontrol": scontrol,
+    "scontrol_22_05": scontrol_22_05,
     "fault_outcomes": fault_outcomes,
     "faults": faults,
     "options": options,

@@ -185,6 +185,13 @@ async def test_an_owner_cannot_release_and_root_can(slurm: RealSlurm) -> None:
     assert "Held" not in await state(slurm, job_id)
 
 
+async def test_an_owner_cannot_end_the_hold_by_another_nice(slurm: RealSlurm, release: str) -> None:
+    job_id = await slurm.sbatch("-p", "batch", script=SCRIPT, user=USER)
+    with pytest.raises(CommandFailed) if release == "22.05" else contextlib.nullcontext():
+        await slurm.scontrol("update", f"jobid={job_id}", "nice=100", user=USER)
+    assert (await slurm.squeue("--jobs", str(job_id), "--format=%Q")).strip() == "0"
+
+
 async def move(slurm: RealSlurm, job_id: int, *, tries: int = 50) -> None:
     """Slurmctld refuses updates of a job that its backfill scheduler is looking at."""
     for _ in range(tries):

@@ -43,6 +43,7 @@ class Outcome(Enum):
     )
     LET_GO = "Its JobSet goes; the job stays held, and says that an operator has to release it."
     PRIORITY = "The Workload gets that priority, up to the cap, and the comment says wm:prio-applied=N."
+    UNMET = "Its JobSet goes; the job stays held, and says which option cannot be met."
     GONE = "It is cancelled; nodes, JobSet and quota go back."
     RUNS_ON = "It runs on."
     HOLD_STAYS = (
@@ -64,6 +65,13 @@ class Row:
     by: By
     stage: Stage
     outcome: Outcome
+
+
+ON_22_05 = {
+    "update JobId=JOB NumTasks=2": Outcome.UNMET,  # it stays a job of one CPU, as with --overcommit
+    "update JobId=JOB Nice=100": Outcome.HELD_AGAIN,
+}
+"""Where Slurm 22.05 does something else with a job that waits."""
 
 
 def _rows(stage: Stage, table: str) -> tuple[Row, ...]:

@@ -169,6 +169,9 @@ local function held_for_kueue(record)
   return record.priority == 0 and not marked(record)
 end
 
+-- 22.05 takes a changed nice off any priority, that of a held job too, which is not 0 then, and free to start.
+local NICE_RELEASES = slurm.ESLURM_NOT_SUPPORTED == nil
+
 -- The owner changes the job; operators, and with them the bridge itself, never come here.
 local function modified(job, record, partitions)
   if reserved(job.features) or reserved(job.prefer) then
@@ -187,6 +190,9 @@ local function modified(job, record, partitions)
   if after and priority == 0 and record.priority == 0 and marked(record) then
     return PREFIX .. "this job is held for Kueue already, and a second hold could not be seen; "
       .. "`scontrol update StartTime=` or Dependency= keep it waiting."
+  end
+  if after and NICE_RELEASES and given(job.nice) and record.priority == 0 then
+    return PREFIX .. "a new nice would release this job past Kueue; give --nice to sbatch."
   end
   if after and reserved(record.features) and filled(job.features) and job.features ~= record.features then
     return PREFIX .. "this job has its nodes already; its features can be changed before or after that."

@@ -24,6 +24,7 @@ WAITING: Mapping[Outcome, Check] = {
     Outcome.REPLANNED: Trial.replanned,
     Outcome.INELIGIBLE: Trial.ineligible,
     Outcome.LET_GO: Trial.let_go,
+    Outcome.UNMET: Trial.unmet,
     Outcome.PRIORITY: Trial.prioritised,
     Outcome.GONE: Trial.gone,
 }
@@ -38,7 +39,7 @@ RUNNING: Mapping[Outcome, Check] = {
     Outcome.PRIORITY: Trial.prioritised,
     Outcome.GONE: Trial.gone,
 }
-_NEVER_RUNS = {Outcome.INELIGIBLE, Outcome.LET_GO, Outcome.GONE}
+_NEVER_RUNS = {Outcome.INELIGIBLE, Outcome.LET_GO, Outcome.UNMET, Outcome.GONE}
 
 
 async def submit(slurm: RealSlurm, *options: str, seconds: float) -> int:

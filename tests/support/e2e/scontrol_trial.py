@@ -183,6 +183,10 @@ class Trial:
         await self.no_jobset()
         await self.says("NotManaged")
 
+    async def unmet(self) -> None:
+        await self.no_jobset()
+        await self.says("Refused")
+
     async def prioritised(self) -> None:
         def there() -> bool:
             workload = self.world.workload(self.job_id)
