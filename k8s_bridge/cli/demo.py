@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from k8s_bridge.cli.demo_choice import Choice, SlurmChoice, choose
 from k8s_bridge.cli.demo_end import invitation, outcome, write_environment
+from k8s_bridge.cli.demo_ray import SPEC, RayStory
 from k8s_bridge.cli.demo_screen import Screen
 from k8s_bridge.cli.demo_story import Story
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
@@ -24,6 +25,16 @@ from k8s_bridge.sandbox.world import Unmet, Verdict, World, WorldConfig, check
 
 _WIDTH = 110
 """Columns where the output is no terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What is shown: `acts` one after the other, each of about so many `seconds`."""
+
+    directory: Path
+    seconds: int
+    acts: tuple[type[Story | RayStory], ...]
+    begun: float = field(default_factory=time.time)
 
 
 @click.command(epilog=EXIT_HELP, short_help="A cluster in a box: jobs, priorities, a preemption.")
@@ -50,6 +61,7 @@ _WIDTH = 110
     show_default=True,
     help="About how long the jobs take together.",
 )
+@click.option("--ray", is_flag=True, help="A second act: a Ray job in a shared RayCluster.")
 @output_option
 def demo(  # noqa: PLR0913 - one for each option
     *,
@@ -58,6 +70,7 @@ def demo(  # noqa: PLR0913 - one for each option
     keep: bool,
     directory: Path | None,
     seconds: int,
+    ray: bool,
     form: str | None,
 ) -> None:
     """Show two teams share one queue: Slurm jobs, a Kubernetes Job, and a preemption.
@@ -71,7 +84,8 @@ def demo(  # noqa: PLR0913 - one for each option
         console = Console(stderr=form is not None, width=_WIDTH)
     place = _made(directory)
     try:
-        verdicts = asyncio.run(_run(chosen, console, directory=place, seconds=seconds, keep=keep))
+        play = Play(directory=place, seconds=seconds, acts=(Story, RayStory) if ray else (Story,))
+        verdicts = asyncio.run(_run(chosen, console, play, keep=keep))
     except (Unmet, RuntimeError) as error:
         fail(f"{error}\nThe logs are in {place}.", code=Exit.FAILED)
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -100,15 +114,17 @@ def _made(wanted: Path | None) -> Path:
     return place
 
 
-async def _run(
-    chosen: Choice, console: Console, *, directory: Path, seconds: int, keep: bool
-) -> list[Verdict]:
-    begun = time.time()
+async def _run(chosen: Choice, console: Console, play: Play, *, keep: bool) -> list[Verdict]:
     _end_on_signals()
-    config = WorldConfig(directory=directory, slurm=chosen.backend, release=chosen.release)
+    config = WorldConfig(
+        directory=play.directory,
+        slurm=chosen.backend,
+        release=chosen.release,
+        spec=SPEC if RayStory in play.acts else {},
+    )
     console.print(chosen.text, style="dim", highlight=False)
     async with World.start(config) as world:
-        verdicts = await _show(world, console, chosen, seconds=seconds, begun=begun)
+        verdicts = await _show(world, console, chosen, play)
         if keep:
             environment = write_environment(world)
             console.print(invitation(world, environment))
@@ -125,14 +141,12 @@ def _end_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def _show(
-    world: World, console: Console, chosen: Choice, *, seconds: int, begun: float
-) -> list[Verdict]:
-    screen = Screen(world, console, title=chosen.title, begun=begun)
+async def _show(world: World, console: Console, chosen: Choice, play: Play) -> list[Verdict]:
+    screen = Screen(world, console, title=chosen.title, begun=play.begun)
     async with screen.shown():
-        story = Story(world, say=screen.say, scale=seconds / 20)
-        await story.tell()
-        timeline = await world.until_quiet(seconds=seconds + 30)
+        for act in play.acts:
+            await act(world, say=screen.say, scale=play.seconds / 20).tell()
+            timeline = await world.until_quiet(seconds=play.seconds + 30)
     verdicts = check(timeline)
-    console.print(outcome(timeline, verdicts, seconds=time.time() - begun))
+    console.print(outcome(timeline, verdicts, seconds=time.time() - play.begun))
     return verdicts

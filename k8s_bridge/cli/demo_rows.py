@@ -1,4 +1,4 @@
-"""One row for each Slurm job and each Kubernetes Job of a world, in the order in which they came."""
+"""One row for each Slurm job, Kubernetes Job and inner RayJob of a world, in the order in which they came."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from k8s_bridge.sandbox.world.slurm import JobFact
 from k8s_bridge.sandbox.world.timeline import PlainJob
 
 _ROUTES = {BATCH: (TEAM_A, CLASSES[NORMAL]), URGENT: (TEAM_B, CLASSES[HIGH])}
+_RAY = "RayJob"
 _ENDS = {"Complete": "Done", "Failed": "Failed"}
 
 
 def rows(world: World, units: Sequence[Mapping[str, Any]]) -> list[UnitRow]:
-    """Slurm jobs as the bridge sees them (those that it has let go of as Slurm does), then Jobs."""
-    known = {unit.name: unit for unit in msgspec.convert(units, list[UnitRow])}
+    """Slurm jobs as the bridge sees them (those that it has let go of as Slurm does), Jobs, RayJobs."""
+    seen = msgspec.convert(units, list[UnitRow])
+    known = {unit.name: unit for unit in seen if unit.kind != _RAY}
     slurm = [_slurm_row(job, known.get(str(job.job_id))) for _, job in sorted(world.jobs.items())]
-    return slurm + [_plain_row(world, job) for job in world.timeline.plain_jobs]
+    plain = [_plain_row(world, job) for job in world.timeline.plain_jobs]
+    return slurm + plain + [_ray_row(unit) for unit in seen if unit.kind == _RAY]
 
 
 def _slurm_row(job: JobFact, unit: UnitRow | None) -> UnitRow:
@@ -66,3 +69,8 @@ def _plain_row(world: World, job: PlainJob) -> UnitRow:
         reason=job.reason,
         text="its pods have ended" if state == "Done" else job.text,
     )
+
+
+def _ray_row(unit: UnitRow) -> UnitRow:
+    name = unit.name.partition("/")[2]
+    return msgspec.structs.replace(unit, name=name, workloadmixing="", nodes=())

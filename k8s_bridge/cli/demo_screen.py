@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 from rich.console import Console, Group, RenderableType
@@ -64,14 +65,16 @@ class Screen:
     async def _bridge_is_done(self) -> None:
         """Wait until the bridge has seen the end as well, so that the last picture has no leftovers."""
         deadline = time.monotonic() + _LAST_LOOK
-        while time.monotonic() < deadline and await self._world.bridges[0].units():  # noqa: ASYNC110 - another process
+        while time.monotonic() < deadline and await self._units():  # noqa: ASYNC110 - other processes
             await asyncio.sleep(_EVERY / 2)
 
     async def _look(self) -> None:
-        units = await self._world.bridges[0].units() if self._world.bridges else []
-        self._rows = [self._dated(row) for row in rows(self._world, units)]
+        self._rows = [self._dated(row) for row in rows(self._world, await self._units())]
         if self._console.is_terminal:
             self._live.update(self._draw(), refresh=True)
+
+    async def _units(self) -> list[dict[str, Any]]:
+        return [unit for bridge in self._world.bridges for unit in await bridge.units()]
 
     def _dated(self, row: UnitRow) -> UnitRow:
         """With the time since when it is in this state, and a line where a table cannot tell."""

@@ -25,11 +25,19 @@ _OPTIONS_BY_ENVIRONMENT = "K8S_BRIDGE_"
 class BridgeProcess:
     """`k8s-bridge run` against one world. Each start appends to the same log.
 
-    `commands`: folder with the scontrol of the world's Slurm, which releases without REST for nodes need.
+    `bridge` is its first argument: slurm or ray. `commands`: folder with the scontrol of the world's Slurm,
+    which releases without REST for nodes need.
     """
 
-    def __init__(
-        self, *, directory: Path, kubeconfig: Path, commands: Path | None, name: str, election: str
+    def __init__(  # noqa: PLR0913 - what a process is told
+        self,
+        *,
+        directory: Path,
+        kubeconfig: Path,
+        commands: Path | None,
+        name: str,
+        election: str,
+        bridge: str = "slurm",
     ) -> None:
         self.log = directory / f"{name}.log"
         self.address = f"http://127.0.0.1:{free_port()}"
@@ -39,7 +47,7 @@ class BridgeProcess:
         self._process: Process | None = None
         self._client = httpx.AsyncClient(base_url=self.address, timeout=5.0, verify=False)  # noqa: S501 - plain HTTP on loopback
         self._argv = (
-            sys.executable, "-m", "k8s_bridge.cli.main", "run",
+            sys.executable, "-m", "k8s_bridge.cli.main", "run", bridge,
             f"--kubeconfig={kubeconfig}", f"--namespace={NAMESPACE}", f"--election={election}",
             f"--http={self.address.removeprefix('http://')}", "--log-format=json", "--allow-insecure-tls",
         )  # fmt: skip

@@ -29,14 +29,22 @@ class SharedRay:
         self.name = name
 
     async def start(
-        self, *, queue: str = TEAM_A, workers: int = 0, cpus: int = 1, policies: tuple[Json, ...] = ()
+        self,
+        *,
+        queue: str = TEAM_A,
+        priority: str = "",
+        workers: int = 0,
+        cpus: int = 1,
+        policies: tuple[Json, ...] = (),
     ) -> None:
-        """Create it and wait until it is ready."""
+        """Create it and wait until it is ready. `priority` is a WorkloadPriorityClass."""
         storage = self._world.storage
         storage.patch(NAMESPACES, "", NAMESPACE, {"metadata": {"labels": {MANAGED: "true"}}})
         for policy in policies:
             storage.create(BY_KIND[policy["apiVersion"], policy["kind"]], policy)
-        storage.create(RAYCLUSTERS, ray_cluster(self.name, queue=queue, workers=workers, cpus=cpus))
+        cluster = ray_cluster(self.name, queue=queue, workers=workers, cpus=cpus)
+        cluster["metadata"]["labels"] |= {naming.PRIORITY_CLASS: priority} if priority else {}
+        storage.create(RAYCLUSTERS, cluster)
         await self._world.until(self._is_ready, what=f"RayCluster {self.name} is ready", seconds=30)
 
     @property

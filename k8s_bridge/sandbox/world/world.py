@@ -82,14 +82,17 @@ class World:
             world._furnish()
             yield world
 
-    async def bridge(self, name: str = "bridge", *, election: str = "none") -> BridgeProcess:
-        """Start the real bridge as a process, and wait until it is ready."""
+    async def bridge(
+        self, name: str = "bridge", *, election: str = "none", kind: str = "slurm"
+    ) -> BridgeProcess:
+        """Start the real bridge as a process, and wait until it is ready; `kind` is slurm or ray."""
         process = BridgeProcess(
             directory=self.config.directory,
             kubeconfig=self.kubeconfig,
             commands=self.slurm.commands,
             name=name,
             election=election,
+            bridge=kind,
         )
         self.bridges.append(process)
         await process.start()

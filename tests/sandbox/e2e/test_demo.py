@@ -23,9 +23,9 @@ from k8s_bridge.sandbox.world import Backend, Verdict
 from k8s_bridge.sandbox.world.timeline import Timeline
 
 
-async def test_the_demo_shows_a_preemption_and_checks_every_invariant(tmp_path: Path):
+async def test_the_demo_shows_preemptions_of_slurm_and_of_ray_and_checks_every_invariant(tmp_path: Path):
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "k8s_bridge.cli.main", "demo", "--slurm", "fake", "--seconds", "10",
+        sys.executable, "-m", "k8s_bridge.cli.main", "demo", "--slurm", "fake", "--seconds", "10", "--ray",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)},
     )  # fmt: skip
@@ -38,7 +38,9 @@ async def test_the_demo_shows_a_preemption_and_checks_every_invariant(tmp_path: 
     assert re.search(r"Kueue preempts job \d for the urgent job 6", text)
     assert "insufficient unused quota for cpu" in text
     assert "Refused: --tmp" in text
-    assert re.search(r"6 Slurm jobs, 1 Kubernetes Job\(s\), \d+ starts, 1 preemption\(s\), 1 requeue", text)
+    assert "Kueue preempts RayJob tune for Slurm job 7" in text
+    assert "RayJob tune ran again when there was room, and succeeded" in text
+    assert re.search(r"7 Slurm jobs, 1 Kubernetes Job\(s\), \d+ starts, 2 preemption\(s\), 1 requeue", text)
     assert not any(os.scandir(tmp_path))
 
 
