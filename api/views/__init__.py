@@ -18,7 +18,7 @@ from api.views.cluster_queue import (
 from api.views.flavor import ResourceFlavor, ResourceFlavorSpec, Topology, TopologyLevel, TopologySpec
 from api.views.jobset import JobSet, JobSetSpec, JobSetStatus, JobTemplate, JobTemplateSpec, ReplicatedJob
 from api.views.local_queue import FlavorUsage, LocalQueue, LocalQueueSpec, QueueStatus, ResourceUsage
-from api.views.node import Node, NodeSpec, NodeStatus, Taint
+from api.views.node import Machine, NodeSpec, NodeStatus, Taint
 from api.views.pod import (
     ContainerState,
     ContainerStateTerminated,
@@ -51,8 +51,8 @@ __all__ = [
     "JobTemplateSpec",
     "LocalQueue",
     "LocalQueueSpec",
+    "Machine",
     "Named",
-    "Node",
     "NodeSpec",
     "NodeStatus",
     "Object",

@@ -26,8 +26,8 @@ class NodeStatus(View, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Node(Object, frozen=True):
-    """v1 Node."""
+class Machine(Object, frozen=True):
+    """v1 Node: a machine of Kubernetes, as nodes are Slurm's in what speaks of both."""
 
     GVR = ("", "v1", "nodes")
     KIND = "Node"

@@ -95,8 +95,10 @@ class Observer:
         )
 
     def _slot(self, key: Slot, whole: Unit) -> Unit:
+        capacity = self._capacity(key)
         return replace(
-            self._capacity(key),
+            capacity,
+            cordoned=self._tables.cordoned(capacity.pods),
             presence=whole.presence,
             job=whole.job,
             partition=whole.partition,

@@ -7,6 +7,7 @@ from api.views import (
     ClusterQueue,
     JobSet,
     LocalQueue,
+    Machine,
     Pod,
     ResourceFlavor,
     Topology,
@@ -31,6 +32,7 @@ class Sources(Watches):
                     client, JobSet, tables.jobsets, namespace=namespace, label_selector=ours
                 ),
                 "Pods": Reflector(client, Pod, tables.pods, namespace=namespace, label_selector=ours),
+                "Nodes": Reflector(client, Machine, tables.machines),
                 "Workloads": Reflector(client, Workload, tables.workloads, namespace=namespace),
                 "LocalQueues": Reflector(client, LocalQueue, tables.local_queues, namespace=namespace),
                 "ClusterQueues": Reflector(client, ClusterQueue, tables.cluster_queues),

@@ -14,6 +14,7 @@ from api.views import (
     ClusterQueue,
     JobSet,
     LocalQueue,
+    Machine,
     Object,
     Pod,
     ResourceFlavor,
@@ -36,6 +37,8 @@ FAILED = "failed"
 """Index of jobs: tasks that have failed, by the id of their array."""
 COMPONENTS = "components"
 """Index of jobs by the id of the heterogeneous job that a record is part of."""
+MACHINE = "machine"
+"""Index of pods: by the Kubernetes node that they are on."""
 IMPOSTOR = "impostor"
 """Index of JobSets: those that bear our labels and were not made by a bridge, under ""."""
 SUCCESSOR, NAMESAKE, SINGLETON, SHARER = "successor", "namesake", "singleton", "sharer"
@@ -54,6 +57,7 @@ class Tables:
     jobsets: Table[JobSet]
     workloads: Table[Workload]
     pods: Table[Pod]
+    machines: Table[Machine]
     local_queues: Table[LocalQueue]
     cluster_queues: Table[ClusterQueue]
     classes: Table[WorkloadPriorityClass]
@@ -74,6 +78,7 @@ class Tables:
         self.jobsets.subscribe(lambda delta: _each(delta, lambda o: _family(unit_of(o)), touched))
         self.pods.subscribe(lambda delta: _each(delta, lambda o: _family(unit_of(o)), touched))
         self.workloads.subscribe(lambda delta: _each(delta, self._units_of_workload, touched))
+        self.machines.subscribe(lambda delta: self._cordoned_or_not(delta, touched))
 
     def nodes_of(self, job_id: int) -> tuple[Node, ...]:
         """Our Slurm nodes with the feature of that job."""
@@ -101,6 +106,20 @@ class Tables:
     def impostors(self) -> tuple[JobSet, ...]:
         """The JobSets that bear our labels and were not made by a bridge: nobody's, and left alone."""
         return self.jobsets.by(IMPOSTOR, "")
+
+    def cordoned(self, pods: Iterable[Pod]) -> str:
+        """The first of their Kubernetes nodes that takes no new pods; "" without one."""
+        names = (pod.spec.node_name for pod in pods)
+        return next((n for n in names if (there := self.machines.get(n)) and there.spec.unschedulable), "")
+
+    def _cordoned_or_not(self, delta: Delta[Machine], touched: Callable[[Key], None]) -> None:
+        """Other changes of a Kubernetes node, such as its heartbeat, concern nobody."""
+        before, after = (row is not None and row.spec.unschedulable for row in (delta.old, delta.new))
+        row = delta.new or delta.old
+        if before is not after and row is not None:
+            for pod in self.pods.by(MACHINE, row.metadata.name):
+                for key in _family(unit_of(pod)):
+                    touched(key)
 
     def _units_of_workload(self, workload: Workload) -> Iterator[Key]:
         for uid in _owners(workload):
@@ -143,7 +162,8 @@ def make_tables(*, mixing: str) -> Tables:
             newer=newer,
         ),
         workloads=Table(_key, indexes={OWNER: _owners}, newer=newer),
-        pods=Table(_key, indexes={OWNER: _pod_owner}, newer=newer),
+        pods=Table(_key, indexes={OWNER: _pod_owner, MACHINE: lambda o: (o.spec.node_name,)}, newer=newer),
+        machines=Table(_key, newer=newer),
         local_queues=Table(_key, newer=newer),
         cluster_queues=Table(_key, newer=newer),
         classes=Table(_key, newer=newer),

@@ -162,6 +162,8 @@ class Unit:
     workload: Workload | None = None
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] = ()
+    cordoned: str = ""
+    """Of a slot: a Kubernetes node under it that takes no new pods."""
     partition: Partition | None = None
     layout: Layout | Refusal | None = None
     shape: str = ""

@@ -45,6 +45,8 @@ class SlotWorld:
     nodes: dict[str, str] = field(default_factory=dict)
     """name -> IDLE, ALLOCATED or DOWN."""
     drained: set[str] = field(default_factory=set)
+    cordoned: set[str] = field(default_factory=set)
+    """Pods under which the machine takes no new ones."""
     ends: dict[str, float] = field(default_factory=dict)
     """When a pod that is terminating ends at the latest."""
     registered: set[str] = field(default_factory=set)
@@ -83,7 +85,7 @@ class SlotWorld:
     def node_rows(self) -> tuple[Node, ...]:
         drain = {name: ["DRAIN"] if name in self.drained else [] for name in self.nodes}
         return tuple(
-            Node(name=name, states=frozenset({state, *drain[name]}))
+            Node(name=name, states=frozenset({state, *drain[name]}), reason="k8s-bridge: …")
             for name, state in sorted(self.nodes.items())
         )
 

@@ -103,6 +103,7 @@ class ArrayState:
             workload=slot.workload(),
             pods=slot.pod_rows(),
             nodes=slot.node_rows(),
+            cordoned="m" if slot.cordoned & set(slot.pods) else "",
         )
 
     # -- small parts ------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ HAPPENINGS = (
     ArrayWorld.nodes_register,
     ArrayWorld.pods_vanish,
     ArrayWorld.slurm_starts,
+    ArrayWorld.machines_are_uncordoned,
     ArrayWorld.scontrol_hold,
     ArrayWorld.scontrol_release,
     ArrayWorld.slurm_notices_lost_nodes,
@@ -23,6 +24,7 @@ BLOWS = (
     ArrayWorld.kueue_evicts,
     ArrayWorld.jobset_deleted,
     ArrayWorld.pod_dies,
+    ArrayWorld.machine_is_cordoned,
     ArrayWorld.task_ends,
     ArrayWorld.scontrol_requeue,
 )

@@ -74,6 +74,15 @@ class ArrayWorld(ArrayState):
             slot, name = names[index % len(names)]
             slot.terminate([name], now=self.now)
 
+    def machine_is_cordoned(self, index: int) -> None:
+        there = [slot for slot in self.slots.values() if slot.pods]
+        if there:
+            there[index % len(there)].cordoned |= set(there[index % len(there)].pods)
+
+    def machines_are_uncordoned(self) -> None:
+        for slot in self.slots.values():
+            slot.cordoned.clear()
+
     def pods_vanish(self) -> None:
         for slot in self.slots.values():
             slot.pods = {name: phase for name, phase in slot.pods.items() if phase != "Terminating"}
@@ -178,6 +187,9 @@ class ArrayWorld(ArrayState):
                 self._down_all(nodes)
             case fx.Warn(nodes=nodes):
                 self._warn(nodes)
+            case fx.NodesDrain(nodes=nodes):
+                for slot in self.slots.values():
+                    slot.drained |= set(nodes) & set(slot.nodes)
             case fx.NodesDelete(nodes=nodes):
                 self._delete_nodes(nodes)
             case fx.GhostsDelete(nodes=nodes):
@@ -198,7 +210,8 @@ class ArrayWorld(ArrayState):
         if number in self.slots and self.slots[number].there:
             raise Forbidden("a slot of a number that is in use")
         task_count = len(self.waiting) + sum(1 for row in self.records.values() if not row.terminal)
-        if sum(1 for slot in self.slots.values() if slot.jobset) >= task_count:
+        staying = [slot for slot in self.slots.values() if slot.jobset and not slot.cordoned & set(slot.pods)]
+        if len(staying) >= task_count:
             raise Forbidden("a slot that no task is left for")
         self.slots[number] = SlotWorld()
         name = naming.jobset_name(ARRAY, slot=number)

@@ -63,11 +63,12 @@ class SlotFacts(Facts):
         return self.admitted and 0 < self.wanted == len(there) == len(self.unit.nodes)
 
     @lazy
-    def may_run_one(self) -> bool:
-        """A task runs on it, or could by now."""
+    def may_run(self) -> int:
+        """How many tasks run on it, or could by now: on old nodes one more may, until these are gone."""
         seen = self.unit.seen
         idle = seen is not None and seen.state is State.READY and self.now - seen.since >= A_MOMENT
-        return bool(self.busy) or (bool(self.unit.nodes) and not idle)
+        run = -(-len(self.busy) // max(1, self.wanted))
+        return run or int(bool(self.unit.nodes) and not idle)
 
     @lazy
     def unwanted(self) -> str:
@@ -76,13 +77,19 @@ class SlotFacts(Facts):
         if whole is None:
             return ""
         why = ArrayFacts(whole, self.now).unwanted.get(self.unit.slot or 0, "")
-        return why or ("its nodes were given back" if self._emptied else "")
+        return why or ("its nodes were given back" if self._emptied or self._drained else "")
 
     @lazy
     def _emptied(self) -> bool:
         """A slurmd whose record was deleted does not register again, whatever the array needs by now."""
         draining = self.unit.seen is not None and self.unit.seen.state is State.DRAINING
         return draining and bool(self.live) and not self.unit.nodes
+
+    @lazy
+    def _drained(self) -> bool:
+        """By us: nobody else would take that off again."""
+        ours = [n for n in self.unit.nodes if "DRAIN" in n.states and n.reason.startswith(TEXT_PREFIX)]
+        return any(node.name in self.live for node in ours)
 
 
 class ArrayFacts(Facts):
@@ -109,8 +116,14 @@ class ArrayFacts(Facts):
 
     @lazy
     def kept(self) -> tuple[SlotFacts, ...]:
-        """Those of them that are of the shape that tasks have now."""
-        return tuple([slot for slot in self.slots if not self._outdated(slot)])
+        """Those of them on which tasks may start, or may when they serve."""
+        return tuple([slot for slot in self.slots if slot.unit.slot not in self.leaving])
+
+    @lazy
+    def leaving(self) -> Mapping[int, str]:
+        """By number the others, and why."""
+        whys = zip(_numbers(self.slots), map(self._why_leaving, self.slots), strict=True)
+        return {number: why for number, why in whys if why}
 
     @lazy
     def serving(self) -> tuple[SlotFacts, ...]:
@@ -138,7 +151,7 @@ class ArrayFacts(Facts):
     def astray(self) -> int:
         """How many tasks must run elsewhere, as there are fewer slots on which one may."""
         slots = (SlotFacts(slot, self.now) for slot in self.array.slots)
-        return max(0, self.running - sum(1 for slot in slots if slot.may_run_one))
+        return max(0, self.running - sum(slot.may_run for slot in slots))
 
     @lazy
     def startable(self) -> tuple[Job, ...]:
@@ -154,11 +167,14 @@ class ArrayFacts(Facts):
     def slots_wanted(self) -> int:
         """A slot for each task that runs or could, up to what may run at a time (--array=…%N).
 
-        Those of several nodes are named in the tasks' constraints, which can hold only so many.
+        What runs on a slot that leaves needs no other. Tasks of several nodes are pinned to named slots,
+        and constraints can hold only so many names.
         """
-        tasks, most = self.running + self.left, self.job.array_max_tasks
+        elsewhere = sum(1 for slot in self.slots if slot.busy and slot.unit.slot in self.leaving)
+        tasks = max(0, self.running - elsewhere) + self.left
+        most = max(0, self.job.array_max_tasks - elsewhere) if self.job.array_max_tasks else tasks
         named = most_slots(self.user_constraints, job_id=self.unit.job_id) if self._many_nodes else tasks
-        return min(tasks, most or tasks, named)
+        return min(tasks, most, named)
 
     @lazy
     def short(self) -> bool:
@@ -180,9 +196,8 @@ class ArrayFacts(Facts):
             return dict.fromkeys(_numbers(self.slots), "no task is left")
         if self.unit.partition is None:
             return dict.fromkeys(_numbers(self.slots), "its partition is not managed any more")
-        old = [slot for slot in self.slots if self._outdated(slot)]
         return {
-            **dict.fromkeys(_numbers(old), "the tasks or the WorkloadMixing were changed"),
+            **self.leaving,
             **dict.fromkeys(self._spare(), "fewer tasks are left than there are slots"),
         }
 
@@ -241,9 +256,11 @@ class ArrayFacts(Facts):
             return not is_.held_by_other(self)
         return record.admin_comment.startswith(TEXT_PREFIX) and not held_against_text(record)
 
-    def _outdated(self, slot: SlotFacts) -> bool:
+    def _why_leaving(self, slot: SlotFacts) -> str:
         have, now = slot.annotations.get(naming.SHAPE, ""), self.unit.shape
-        return naming.RETAIN_UNTIL in slot.annotations or (bool(now) and have != now)
+        if naming.RETAIN_UNTIL in slot.annotations or (now and have != now):
+            return "the tasks or the WorkloadMixing were changed"
+        return f"machine {slot.unit.cordoned} is cordoned" if slot.unit.cordoned else ""
 
     def _spare(self) -> list[int]:
         """Waiting slots go first, then those whose nodes come up; of equal ones the last."""

@@ -35,6 +35,7 @@ from k8s_bridge.slurm.moves.common import (
 from k8s_bridge.slurm.moves.grace import let_end, time_to_end
 from k8s_bridge.slurm.moves.over import drain, give_back
 from k8s_bridge.slurm.pods import losses
+from k8s_bridge.slurm.predicates import held_by_other as job_held_by_other
 from k8s_bridge.slurm.speech import say
 from k8s_bridge.slurm.unit import State
 
@@ -79,7 +80,9 @@ def report_astray(facts: ArrayFacts, now: float) -> Verdict:
         f"{facts.astray} task(s) run on nodes that Kueue did not admit for them: they were released past it,"
         " and their partition has other nodes"
     )
-    return verdict(*served.effects, reason="Trespass", text=text, after=served.after)
+    held = facts.job.held and not job_held_by_other(facts)
+    reason = "Trespass" if held else "PastKueue"  # whose its hold is, or will be, must be told from the text
+    return verdict(*served.effects, reason=reason, text=text, after=served.after)
 
 
 def ask_slot(facts: ArrayFacts, now: float) -> Verdict:
@@ -142,7 +145,7 @@ def clear_lost(facts: SlotFacts, now: float) -> Verdict:
 
 def let_finish(facts: SlotFacts, now: float) -> Verdict:
     """Nothing new starts on it; when it is idle it goes."""
-    back = drain(facts, now) if facts.over else give_back(facts, now)
+    back = drain(facts, now) if facts.over else give_back(facts, now, why=facts.unwanted)
     return verdict(*back.effects, text=facts.unwanted, after=back.after)
 
 

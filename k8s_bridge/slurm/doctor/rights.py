@@ -35,15 +35,13 @@ _SERVED = (
     ("", "pods", ("get", "list", "watch")),
     ("", "events", ("create", "get", "patch")),
 )
-_EVERYWHERE = tuple(
-    ("kueue.x-k8s.io", plural, ("list", "watch"))
-    for plural in (
-        "admissionchecks",
-        "clusterqueues",
-        "resourceflavors",
-        "topologies",
-        "workloadpriorityclasses",
-    )
+_EVERYWHERE = (
+    ("", "nodes", ("list", "watch")),
+    ("kueue.x-k8s.io", "admissionchecks", ("list", "watch")),
+    ("kueue.x-k8s.io", "clusterqueues", ("list", "watch")),
+    ("kueue.x-k8s.io", "resourceflavors", ("list", "watch")),
+    ("kueue.x-k8s.io", "topologies", ("list", "watch")),
+    ("kueue.x-k8s.io", "workloadpriorityclasses", ("list", "watch")),
 )
 
 

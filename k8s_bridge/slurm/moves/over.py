@@ -32,7 +32,7 @@ def report_guard(facts: Facts, now: float) -> Verdict:
     )
 
 
-def give_back(facts: Facts, now: float) -> Verdict:
+def give_back(facts: Facts, now: float, *, why: str = "the job is over") -> Verdict:
     """Delete idle node records first (a slurmd whose record is gone stays silent), then the JobSet.
 
     Jobs and nodes are read at slightly different times: a node that is busy still gets a moment to be seen
@@ -44,7 +44,7 @@ def give_back(facts: Facts, now: float) -> Verdict:
     if not busy:
         return verdict(*effects, *delete_jobset(facts), after=LOOK_AGAIN)
     if any(lasted(facts, state, BUSY_GRACE, now) for state in _GIVING_BACK):
-        effects.insert(0, NodesDrain(nodes=busy, reason="k8s-bridge: the job is over"))
+        effects.insert(0, NodesDrain(nodes=busy, reason=f"k8s-bridge: {why}"))
     return verdict(*effects, after=BUSY_GRACE)
 
 

@@ -16,6 +16,7 @@ from support.adversary import all_well, bridge, side_by_side, until
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, NODES, PODS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig, check
 from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
+from k8s_bridge.sandbox.world.slurm import JobFact
 from k8s_bridge.slurm import parking, speech
 
 IMAGE = "registry.example.com/missing:1"
@@ -129,6 +130,65 @@ async def machines_that_are_cordoned_keep_what_runs_and_get_nothing_new(world: W
     assert pod["metadata"]["name"] not in machines
     await world.scancel(runs)
     await world.until_quiet()
+
+
+async def array_on_a_machine(world: World, *, seconds: float) -> tuple[int, str, set[str]]:
+    """An array of which two tasks run and two wait, the machine of one of its slots, and the pods there."""
+    array = await world.sbatch(JobRequest(array="0-3", cpus_per_task=4, seconds=seconds))
+    await world.until(lambda: len(world.timeline.starts) == 2, what="two tasks run")
+    pods = [(pod["metadata"]["name"], pod["spec"]["nodeName"]) for pod in world.of_job(PODS, array)]
+    machine = pods[0][1]
+    return array, machine, {name for name, there in pods if there == machine}
+
+
+async def all_tasks_complete(world: World, array: int) -> list[int]:
+    def tasks() -> list[JobFact]:
+        return [job for job in world.jobs.values() if job.unit == array and job.task is not None]
+
+    await world.until(
+        lambda: len(tasks()) == 4 and all(one.over for one in tasks()), what="it is over", seconds=40
+    )
+    await world.until_quiet(seconds=20)
+    assert [verdict for verdict in check(world.timeline) if not verdict.holds] == []
+    assert {one.state for one in tasks()} == {"COMPLETED"}
+    return sorted(one.restarts for one in tasks())
+
+
+@story()
+async def a_cordoned_machine_keeps_the_task_that_runs_there_and_gets_no_other(world: World):
+    array, machine, there = await array_on_a_machine(world, seconds=3.0)
+    world.storage.patch(NODES, "", machine, {"spec": {"unschedulable": True}})
+    await until(
+        lambda: any(node.drain and "is cordoned" in node.reason for node in slurm_nodes(world).values()),
+        what="its Slurm node says why it drains",
+    )
+    assert await all_tasks_complete(world, array) == [0, 0, 0, 0]
+    late = {name for start in world.timeline.starts[2:] for name in start.nodes}
+    assert len(late) > 0
+    assert not there & late
+
+
+@story()
+async def a_drained_machine_gives_the_task_that_ran_there_back_and_gets_no_other(world: World):
+    array, machine, there = await array_on_a_machine(world, seconds=3.0)
+    world.storage.patch(NODES, "", machine, {"spec": {"unschedulable": True}})
+    for name in there:
+        world.delete(PODS, name)
+    restarts = await all_tasks_complete(world, array)
+    assert sum(restarts) == len(there)
+
+
+@story()
+async def a_machine_that_is_uncordoned_before_its_task_ends_is_used_again(world: World):
+    array, machine, _ = await array_on_a_machine(world, seconds=3.0)
+    world.storage.patch(NODES, "", machine, {"spec": {"unschedulable": True}})
+    await until(lambda: any(node.drain for node in slurm_nodes(world).values()), what="it drains")
+    world.storage.patch(NODES, "", machine, {"spec": {"unschedulable": None}})
+    assert await all_tasks_complete(world, array) == [0, 0, 0, 0]
+
+
+def slurm_nodes(world: World) -> Mapping[str, Any]:
+    return world.slurm.slurm.nodes  # type: ignore[attr-defined, no-any-return]
 
 
 @story()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.views import Node, ObjectMeta, Pod, Workload
+from api.views import Machine, ObjectMeta, Pod, Workload
 from k8s_bridge.core.effects import ObjectRef
 from k8s_bridge.core.errors import Terminal
 from k8s_bridge.kube import paths
@@ -60,7 +60,7 @@ def test_a_table_of_views_keeps_the_newest():
 def test_paths():
     ref = ObjectRef(api_version="batch/v1", kind="Job", plural="jobs", namespace="n", name="a b/../c")
     assert paths.of_view(Pod) == "/api/v1/pods"
-    assert paths.of_view(Node, name="n1") == "/api/v1/nodes/n1"
+    assert paths.of_view(Machine, name="n1") == "/api/v1/nodes/n1"
     assert paths.of_view(Workload, namespace="n") == "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"
     assert paths.of_collection(ref) == "/apis/batch/v1/namespaces/n/jobs"
     assert paths.of_ref(ref, subresource="status") == "/apis/batch/v1/namespaces/n/jobs/a%20b%2F..%2Fc/status"
