@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from k8s_bridge.core import naming
@@ -10,6 +10,7 @@ from k8s_bridge.runtime.units import UnitDetail, UnitRow
 from k8s_bridge.slurm.controller import Said, SlurmController
 from k8s_bridge.slurm.layout.types import Layout
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.named import meant
 from k8s_bridge.slurm.observe import Observer
 from k8s_bridge.slurm.script import Component, Fate, effects, given_of
 from k8s_bridge.slurm.unit import Key, State, Unit
@@ -34,6 +35,13 @@ _NEXT: dict[State, str] = {
     State.GUARDED: "a person looks at why Slurm lost its jobs",
     State.DENIED: "its JobSet is created at the next attempt, once what refuses it lets it pass",
     State.TRESPASS: "the other job on its nodes ends",
+    State.UNKNOWN: "Slurm says whether it knows the job",
+    State.REPLACED: "what was made for the older job of its id is deleted; then it is looked at anew",
+    State.RETAINED: "its JobSet is deleted when failedJobSetRetention is over",
+    State.RESIZED: "its JobSet is deleted, and another one is created",
+    State.FAILED: "its JobSet is deleted, and another one is created after a pause",
+    State.FOREIGN: "what was made for it is deleted; the job itself is left to Slurm",
+    State.DONE: "nothing: nothing of it is left",
 }
 
 
@@ -45,17 +53,19 @@ class Details:
         self._observer = observer
 
     def __call__(self, name: str) -> Iterator[UnitDetail]:
-        """The unit called `name` (a job id, or `7-s0` for a slot of an array), or all for ""."""
-        for key, said in tuple(self._controller.said.items()):
-            if name in {"", str(key)}:
-                yield self._detail(key, said)
+        """The units called `name` (as squeue names jobs, or `7-s0` for a slot of an array), or all for ""."""
+        said = dict(self._controller.said)
+        called = dict(meant(name, self._observer)) or {key: {} for key in said if name in {"", str(key)}}
+        for key, facts in called.items():
+            if key in said:
+                yield self._detail(key, said[key], facts)
 
-    def _detail(self, key: Key, said: Said) -> UnitDetail:
+    def _detail(self, key: Key, said: Said, facts: Mapping[str, str]) -> UnitDetail:
         unit = self._observer.unit(key)
         return UnitDetail(
             row=self._row(unit, said),
             options=dict(_options(unit)),
-            facts=dict(_facts(unit)),
+            facts={**facts, **dict(_facts(unit))},
             next_step=_NEXT.get(said.state, ""),
         )
 
