@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +22,11 @@ from k8s_bridge.core.errors import Terminal
 from k8s_bridge.slurm import het
 from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.named import job_id_in
 from k8s_bridge.slurm.planner import Planner
 from k8s_bridge.slurm.policy import Policies, Route
 from k8s_bridge.slurm.script import Component, Identity, ScriptError, effects, given_of, read
 
-_JOB = re.compile(r"(\d+)(?:_\d+)?")
 _STDIN = "-"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -126,12 +125,12 @@ def _only_partition(mixing: WorkloadMixing) -> str:
 def _recorded(
     target: str, arguments: Sequence[str], *, mixing: WorkloadMixing, token_file: Path | None
 ) -> tuple[Component, ...]:
-    match = _JOB.fullmatch(target)
-    if match is None:
+    job_id = job_id_in(target)
+    if job_id is None:
         fail(f"there is no file {target}, and it is no job id.", code=Exit.USAGE)
     if arguments:
         fail("sbatch options go with a script; a job has its own.", code=Exit.USAGE)
-    jobs = job_of(int(match.group(1)), mixing, token_file=token_file)
+    jobs = job_of(job_id, mixing, token_file=token_file)
     return tuple(Component(job=job, given=given_of(job)) for job in jobs)
 
 

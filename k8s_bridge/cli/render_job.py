@@ -53,9 +53,12 @@ async def _ask(job_id: int, mixing: WorkloadMixing, token_file: Path | None) -> 
 
 
 async def _whole(client: SlurmClient, job: Job) -> tuple[Job, ...]:
-    """Slurm gives the components of one job ids in a row, the first of which names the whole."""
+    """Slurm gives the components of one job ids in a row, the first of which names the whole.
+
+    A task of an array that has started has an id of its own; the array has the JobSets.
+    """
     if job.het_job_id is None:
-        return (job,)
+        return (job if job.unit_id == job.job_id else await client.job(job.unit_id),)
     found: list[Job] = []
     with contextlib.suppress(Missing):
         while (one := await client.job(job.het_job_id + len(found))).het_job_id == job.het_job_id:

@@ -13,6 +13,12 @@ from k8s_bridge.slurm.unit import Key, Unit
 _NAME = re.compile(r"(?P<id>\d+)(?:_(?P<task>\d+)|_\[.*\]|\+\d+|\.\w+)?", re.ASCII)
 
 
+def job_id_in(name: str) -> int | None:
+    """The job id in such a name; None when it is none."""
+    match = _NAME.fullmatch(name)
+    return int(match["id"]) if match else None
+
+
 def meant(name: str, observer: Observer) -> Iterator[tuple[Key, dict[str, str]]]:
     """The units that `42`, `42_3`, `42_[0-9]`, `42+1` or `42.batch` stands for, with what is theirs alone.
 

@@ -12,9 +12,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from k8s_bridge.cli import render_job
 from k8s_bridge.cli.output import Exit
 from k8s_bridge.cli.render import render
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm
+from k8s_bridge.slurm.model import Job
 
 PARTITION = {"partitionName": "mixing", "workloadPriorityClass": "normal"}
 SPEC = {
@@ -150,12 +152,13 @@ def test_a_file_that_is_not_there(desk):
 
 
 class Known(NamedTuple):
-    """A Slurm, and the ids of two held jobs there; the second is heterogeneous."""
+    """A Slurm, and the ids of held jobs there: one, a heterogeneous one, an array."""
 
     url: str
     token: str
     job_id: int
     het: int
+    array: int
 
 
 @pytest.fixture
@@ -172,7 +175,8 @@ def slurm() -> Iterator[Known]:
                 body = {"script": "#!/bin/sh\nsleep 9\n", "job": {**job, "partition": "all"}}
                 answer = (await client.post("/slurm/v0.0.42/job/submit", json=body)).json()
             het = fake.submit_het({"tasks": 1}, {"tasks": 2})
-            found.append(Known(fake.rest_url, fake.token, answer["job_id"], het))
+            array = fake.submit(array="1-4", hold=True)
+            found.append(Known(fake.rest_url, fake.token, answer["job_id"], het, array))
             ready.set()
             await end.wait()
 
@@ -212,14 +216,33 @@ def test_a_job_that_slurm_knows(desk, slurm):
 
 
 @pytest.mark.parametrize("component", [0, 1])
-def test_a_heterogeneous_job_is_shown_whole_by_the_id_of_any_component(desk, slurm, component):
+@pytest.mark.parametrize("by_offset", [True, False])
+def test_a_heterogeneous_job_is_shown_whole_by_the_name_of_any_component(desk, slurm, component, by_offset):
     at(desk, slurm.url, token=slurm.token)
-    result = desk.render(target=str(slurm.het + component))
+    result = desk.render(target=f"{slurm.het}+{component}" if by_offset else str(slurm.het + component))
     assert result.exit_code == 0, result.output
     manifest = yaml.safe_load(result.stdout)
     assert manifest["metadata"]["name"] == f"slurm-job-{slurm.het}"
     assert [limits["cpu"] for _, limits in pods(manifest)] == ["1", "2"]
     assert f"job {slurm.het + 1}" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["", "_3", "_[1-4]"])
+def test_an_array_is_shown_by_whatever_name_squeue_has_for_it(desk, slurm, suffix):
+    at(desk, slurm.url, token=slurm.token)
+    result = desk.render(target=f"{slurm.array}{suffix}")
+    assert result.exit_code == 0, result.output
+    assert yaml.safe_load(result.stdout)["metadata"]["name"] == f"slurm-job-{slurm.array}-s0"
+
+
+async def test_a_task_that_has_started_stands_for_its_array():
+    known = {42: Job(job_id=42, array_job_id=42), 45: Job(job_id=45, array_job_id=42, array_task_id=3)}
+
+    class Slurm:
+        async def job(self, job_id: int) -> Job:
+            return known[job_id]
+
+    assert await render_job._whole(Slurm(), known[45]) == (known[42],)
 
 
 def test_a_job_that_slurm_does_not_know_has_an_exit_code_of_its_own(desk, slurm):
