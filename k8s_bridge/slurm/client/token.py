@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.core.errors import Terminal
 
 _PARTS = 3
 _USER = re.compile(r"[\w.@$-]+", re.ASCII)
@@ -69,7 +69,7 @@ class TokenSource:
 
 
 class _File:
-    """A file's text, kept until the file changes. An unreadable file is Retry: a mount may be on its way."""
+    """A file's text, kept until the file changes. It is looked at again for each call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -84,5 +84,6 @@ class _File:
                 self._text = self._path.read_text(encoding="utf-8", errors="replace")
                 self._stamp = stamp
         except OSError as error:
-            raise Retry(f"the Slurm token file {self._path} cannot be read: {error.strerror}") from error
+            text = f"the Slurm token file {self._path} cannot be read: {error.strerror}"
+            raise Terminal(text, reason="TokenMissing") from error
         return self._text

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from k8s_bridge.core.errors import Retry, Terminal
+from k8s_bridge.core.errors import Terminal
 from k8s_bridge.slurm.client import TokenSource
 
 
@@ -57,6 +57,10 @@ def test_a_file_is_read_again_when_it_changes_and_not_otherwise(tmp_path) -> Non
     assert token.token() == "two"
 
 
-def test_a_file_that_is_not_there_yet_is_tried_again(tmp_path) -> None:
-    with pytest.raises(Retry):
-        TokenSource.file(tmp_path / "none").token()
+def test_a_file_that_is_not_there_is_a_trouble_of_the_token_and_looked_for_again(tmp_path) -> None:
+    source = TokenSource.file(tmp_path / "late")
+    with pytest.raises(Terminal) as caught:
+        source.token()
+    assert caught.value.reason == "TokenMissing"
+    (tmp_path / "late").write_text("a.b.c")
+    assert source.token() == "a.b.c"
