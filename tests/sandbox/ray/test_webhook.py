@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import signal
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -29,6 +31,7 @@ from k8s_bridge.runtime.settings import Bind, LogFormat
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
 from k8s_bridge.sandbox.apiserver.server import ApiServer
+from k8s_bridge.sandbox.slurm_real.network import free_port
 
 PLACE = Place(namespace=NAMESPACE, secret="certificate", service="webhook", configuration=ray_webhook.NAME)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -121,6 +124,32 @@ async def test_two_instances_share_one_certificate(server, tmp_path):
         assert (await ask(first, "/judge", trust=trust))["allowed"]
         assert (await ask(second, "/judge", trust=trust))["allowed"]
     assert trust.count("BEGIN CERTIFICATE") == 1
+
+
+async def test_the_command_answers_until_it_is_told_to_end(server, tmp_path):
+    write_kubeconfig(server, tmp_path / "kubeconfig", namespace=NAMESPACE)
+    port = free_port()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "k8s_bridge.cli.main", "webhook", f"--kubeconfig={tmp_path / 'kubeconfig'}",
+        f"--listen=127.0.0.1:{port}", f"--secret={PLACE.secret}", f"--service={PLACE.service}",
+        f"--configuration={PLACE.configuration}",
+        stdout=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with httpx.AsyncClient(verify=False, base_url=f"https://127.0.0.1:{port}") as client:
+            async with asyncio.timeout(30):
+                while not await answers(client):  # noqa: ASYNC110 - as probes do
+                    await asyncio.sleep(0.1)
+    finally:
+        process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
+
+
+async def answers(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/readyz")).is_success
+    except httpx.TransportError:
+        return False
 
 
 class Instance:
