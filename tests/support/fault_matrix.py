@@ -18,6 +18,7 @@ _TABLE = """
 api-conflicts         U U U U U
 api-errors            U U U U U
 api-throttled         U U U U U
+api-compacted         U U U U U
 api-slow              U U U U U
 api-trickle           U U U U U
 api-half-open         U U U U U
@@ -36,14 +37,21 @@ token-expired         L L L N N
 slurmctld-restarts    U U U U U
 slurmctld-away        L L L L N
 slurmctld-ahead       U U U U U
+slurmctld-behind      U U U U U
 pod-deleted           - - U A U
 pod-vanishes          - - U A U
 slurmd-crashes        - - U A U
 slurmd-hangs          - - - A U
 machine-drained       - - U A U
+machine-dark          - - U A U
 machine-unplugged     - - U A U
 preempted             U U U A U
 queue-held            L L U U U
+queue-drained         L L L B U
+jobset-deleted        - U U A U
+workload-deleted      - U U A U
+bridge-killed         U U U U U
+bridge-restarted      U U U U U
 """
 
 MATRIX: Mapping[str, Mapping[Stage, Outcome]] = {

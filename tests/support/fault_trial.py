@@ -52,13 +52,16 @@ class _Seen:
     restarts: int
 
 
-async def outcome(fault: Fault, stage: Stage) -> Outcome:
-    """AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold."""
+async def outcome(fault: Fault, stage: Stage) -> tuple[Outcome, int]:
+    """What becomes of the job, and how often the fault struck anything at all.
+
+    AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold.
+    """
     async with simulation() as sim:
         reach = _AT.get(stage)
         job_id = await reach(sim) if reach else None
         if not await sim.faults.begin(fault, victim=job_id):
-            return Outcome.NOTHING
+            return Outcome.NOTHING, 0
         if job_id is None:
             job_id = await sim.world.sbatch(JOB)
         seen = await _while_it_lasts(sim.world, job_id)
@@ -66,7 +69,8 @@ async def outcome(fault: Fault, stage: Stage) -> Outcome:
         await sim.world.until_quiet(seconds=WITHIN)
         assert [verdict for verdict in check(sim.world.timeline) if not verdict.holds] == []
         assert {job.state for job in sim.world.jobs.values()} == {"COMPLETED"}
-        return _judged(seen, restarts=sim.world.jobs[job_id].restarts)
+        judged = _judged(seen, restarts=sim.world.jobs[job_id].restarts)
+        return judged, sim.faults.strikes[fault.name]
 
 
 async def _while_it_lasts(world: World, job_id: int) -> _Seen:

@@ -63,6 +63,10 @@ class App:
     def close(self) -> None:
         """End all watches and half-open requests."""
         self._stopping.set()
+        self.end_watches()
+
+    def end_watches(self) -> None:
+        """End those that are open, as servers do now and then."""
         for watch in self._watches:
             watch.close()
 

@@ -63,6 +63,10 @@ class ApiServer:
         """The faults in force; may be changed at any time."""
         return self.app.faults
 
+    def end_watches(self) -> None:
+        """End all open watches; new ones are served."""
+        self.app.end_watches()
+
     def forget_history(self) -> None:
         """Compact as etcd does: earlier resourceVersions and continue tokens are answered 410 from now on."""
         for log in self.storage.logs.values():

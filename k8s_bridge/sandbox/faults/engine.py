@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
+from k8s_bridge.sandbox.apiserver.faults import CutWatch
 from k8s_bridge.sandbox.faults.model import Bridges, Fault, NothingToHitError, Scene, Undo
 from k8s_bridge.sandbox.world import World
 
@@ -48,6 +49,8 @@ class FaultEngine:
             scene.world.server.faults.add(rule)
         for spoiled in fault.slurm:
             scene.slurm.faults.add(spoiled)
+        if any(isinstance(rule.fault, CutWatch) for rule in fault.kube):
+            scene.world.server.end_watches()  # what is open may be so for minutes: new ones are struck
         self._running[fault.name] = _Running(fault=fault, undo=undo)
         return True
 
