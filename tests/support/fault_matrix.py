@@ -1,7 +1,9 @@
 """What becomes of a job that a fault strikes: by fault, and by where the job is when the fault begins.
 
-tests/sandbox/faults/test_matrix.py tries every cell; docs/faults.md is made from it. A fault is not in it
-where the outcome rests on how long the fault lasts.
+tests/sandbox/faults/test_matrix.py tries every cell; docs/faults.md is made from it. Not in it are faults whose
+outcome rests on how long they last or on chance (rest-malformed-items, rest-stale, rest-not-json, bridge-frozen,
+two-leaders), that come to the same as another (clusterqueue-drained, workload-deactivated: queue-drained), and
+that keep the bridge asking for a minute, which costs the test as much (api-down, rest-empty-lists).
 """
 
 from __future__ import annotations
