@@ -1,9 +1,11 @@
 """What becomes of a job that a fault strikes: by fault, and by where the job is when the fault begins.
 
-tests/sandbox/faults/test_matrix.py tries every cell; docs/faults.md is made from it. Not in it are faults whose
-outcome rests on how long they last or on chance (rest-malformed-items, rest-stale, rest-not-json, bridge-frozen,
-two-leaders), that come to the same as another (clusterqueue-drained, workload-deactivated: queue-drained), and
-that keep the bridge asking for a minute, which costs the test as much (api-down, rest-empty-lists).
+tests/sandbox/faults/test_matrix.py tries every cell; docs/faults.md is made from it. Not in it are faults
+
+- whose outcome rests on how long they last, or on chance: rest-malformed-items, rest-stale, rest-not-json,
+  bridge-frozen, two-leaders;
+- that come to the same as another: clusterqueue-drained and workload-deactivated as queue-drained;
+- that keep the bridge asking for a minute, which costs the test as much: api-down, rest-empty-lists.
 """
 
 from __future__ import annotations
