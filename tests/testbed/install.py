@@ -22,7 +22,8 @@ _ON_SYSTEM = {
 
 def install() -> None:
     """Install all; returns when all of it is ready. Kueue comes last: it looks for the others' kinds."""
-    kubectl("create", "-f", PROJECT / "api/crds/workloadmixings.yaml", "-f", HERE / "manifests/dns.yaml")
+    define()
+    kubectl("create", "-f", HERE / "manifests/dns.yaml")
     with ThreadPoolExecutor() as at_once:
         parts = at_once.submit(_helm, "jobset", "", "controller"), at_once.submit(_kuberay)
     for part in parts:
@@ -33,6 +34,11 @@ def install() -> None:
         kubectl("patch", "node", node_name(node), "--subresource=status", "--type=merge", "-p", _GPUS)
     for namespace in _NAMESPACES:
         until(f"{namespace} is ready", lambda namespace=namespace: _available(namespace), seconds=300)
+
+
+def define() -> None:
+    """Have the bridge's own kind as this source defines it."""
+    kubectl("apply", "--server-side", "-f", PROJECT / "api/crds/workloadmixings.yaml")
 
 
 def _helm(name: str, prefix: str, pod: str) -> None:

@@ -60,7 +60,9 @@ def up() -> None:
     """Bring it up, over the ruins of an earlier one as well; one that is whole stays. Raises Failed."""
     prepare_all()
     with lock(NAME):
-        if not is_up() or not running() >= _DAEMONS:
+        if is_up() and running() >= _DAEMONS:
+            install.define()
+        else:
             _down()
             _start()
     say(_HINTS.format(kubectl=programs.program("kubectl")))

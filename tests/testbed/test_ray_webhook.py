@@ -39,8 +39,9 @@ def values() -> dict[str, Any]:
 
 @contextmanager
 def webhook_in_force() -> Iterator[None]:
-    RELEASE.install(values())
+    RELEASE.uninstall()
     try:
+        RELEASE.install(values())
         yield
     finally:
         RELEASE.uninstall()
