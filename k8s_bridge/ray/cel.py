@@ -16,7 +16,7 @@ _NOTES = "has(object.metadata.annotations) ? object.metadata.annotations : {}"
 
 
 def _inner(job: str) -> dict[str, str]:
-    cluster = f"{job}.spec.clusterSelector[?'{names.CLUSTER_SELECTOR}'].orValue('')"
+    cluster = f"{job}.spec.?clusterSelector[?'{names.CLUSTER_SELECTOR}'].orValue('')"
     return {
         "inner": f"has({job}.spec.clusterSelector) && size({job}.spec.clusterSelector) > 0",
         "submitted-by-kuberay": f"{job}.spec.?submissionMode.orValue('K8sJobMode') != 'InteractiveMode'",
@@ -26,8 +26,11 @@ def _inner(job: str) -> dict[str, str]:
 
 CREATED = _inner("object")
 """Conditions: which RayJobs are meant when they are made."""
-WRITTEN = _inner("(request.operation == 'UPDATE' ? oldObject : object)")
-"""Conditions: which are meant whenever they are written. One that was managed stays so."""
+WRITTEN = {
+    name: f"({now}) || (request.operation == 'UPDATE' && {before})"
+    for (name, now), before in zip(CREATED.items(), _inner("oldObject").values(), strict=True)
+}
+"""Conditions: which are meant whenever they are written. What was managed stays so; nothing becomes it."""
 
 ACCEPTING = {
     "notes": _NOTES,

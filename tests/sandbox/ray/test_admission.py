@@ -37,6 +37,23 @@ async def test_what_workers_were_asked_for_by_cannot_be_changed(tmp_path: Path, 
 
 
 @BOTH
+async def test_no_job_becomes_one_of_a_managed_cluster_later(tmp_path: Path, admission: Admission):
+    """Its pool, its workers and their number would not have been looked at."""
+    async with sandbox(tmp_path, admission=admission) as world:
+        world.submit("elsewhere", clusterSelector={names.CLUSTER_SELECTOR: "other"})
+        world.submit("by-hand", submissionMode="InteractiveMode")
+        for name, spec in (
+            ("elsewhere", {"clusterSelector": {names.CLUSTER_SELECTOR: CLUSTER}}),
+            ("by-hand", {"submissionMode": "K8sJobMode"}),
+        ):
+            with pytest.raises(ApiError) as refused:
+                world.storage.patch(kinds.RAYJOBS, NAMESPACE, name, {"spec": spec})
+            assert "cannot be changed" in str(refused.value), name
+        anything = {"entrypoint": "false", "clusterSelector": None}
+        world.storage.patch(kinds.RAYJOBS, NAMESPACE, "elsewhere", {"spec": anything})
+
+
+@BOTH
 async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Path, admission: Admission):
     async with sandbox(tmp_path, admission=admission) as world:
         labels = {"kueue.x-k8s.io/queue-name": "mine"}
