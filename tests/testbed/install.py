@@ -38,7 +38,7 @@ def install() -> None:
 
 def define() -> None:
     """Have the bridge's own kind as this source defines it."""
-    kubectl("apply", "--server-side", "-f", PROJECT / "api/crds/workloadmixings.yaml")
+    kubectl("apply", "--server-side", "--force-conflicts", "-f", PROJECT / "api/crds/workloadmixings.yaml")
 
 
 def _helm(name: str, prefix: str, pod: str) -> None:
