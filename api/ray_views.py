@@ -31,6 +31,7 @@ class RayJobStatus(View, frozen=True):
     job_deployment_status: str = ""
     reason: str = ""
     message: str = ""
+    start_time: datetime | None = None
     end_time: datetime | None = None
 
 

@@ -40,6 +40,7 @@ ACCEPTING = {
         f"has(object.metadata.labels) && '{naming.QUEUE_NAME}' in object.metadata.labels ? "
         f"object.metadata.labels['{naming.QUEUE_NAME}'] : ''"
     ),
+    "deadline": "object.spec.?activeDeadlineSeconds.orValue(0)",
 }
 """Variables. Kueue's webhook comes between the first look and the next: what it did is undone then."""
 
@@ -61,10 +62,15 @@ ACCEPTED = dedent(
       }}
     }}"""
 )
-UNQUEUED = (
-    "variables.queue == '' ? [] : [JSONPatch{op: 'remove', "
-    f"path: '/metadata/labels/' + jsonpatch.escapeKey('{naming.QUEUE_NAME}')}}]"
+TAKEN = (
+    "(variables.queue == '' ? [] : [JSONPatch{op: 'remove', "
+    f"path: '/metadata/labels/' + jsonpatch.escapeKey('{naming.QUEUE_NAME}')}}]) + "
+    "(variables.deadline <= 0 ? [] : [JSONPatch{op: 'add', "
+    f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{names.DEADLINE}'), "
+    "value: string(variables.deadline)}, "
+    "JSONPatch{op: 'remove', path: '/spec/activeDeadlineSeconds'}])"
 )
+"""What is taken from the job: the label of a queue, and a deadline that would count while it waits."""
 
 _CONTAINER = "object.spec.template.spec.containers[0]"
 WRAPPER = (

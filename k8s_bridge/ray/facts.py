@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from api.ray_views import RayJob, Submitter
@@ -101,6 +102,16 @@ class Facts:
     def requeues(self) -> int:
         """How often the job went back to the queue."""
         return _number(self.annotations.get(names.REQUEUES, ""))
+
+    @property
+    def deadline(self) -> int:
+        """Seconds for which one submission may run; 0 is for ever."""
+        return _number(self.annotations.get(names.DEADLINE, ""))
+
+    def waited(self, now: float) -> int:
+        """Seconds since KubeRay took the submission up."""
+        began = self.job.status.start_time
+        return max(0, math.ceil(now - began.timestamp())) if began else 0
 
     @lazy
     def retries(self) -> int:

@@ -28,6 +28,8 @@ ASKED = (
 
 ACCEPTED = f"{PREFIX}/accepted"
 """Annotation, written at admission: `as-given`, or `suspended` where the owner asked for that."""
+DEADLINE = f"{PREFIX}/active-deadline-seconds"
+"""Annotation, written at admission: the job's activeDeadlineSeconds; KubeRay is told with each release."""
 RELEASED = f"{PREFIX}/released"
 """Annotation: what the job was last released on, see `release.Release`."""
 REQUEUING = f"{PREFIX}/requeuing"

@@ -38,7 +38,7 @@ ACCEPT: Json = {
     "matchConstraints": {"resourceRules": [{**_RAY_JOBS, "operations": ["CREATE"]}]},
     "matchConditions": _conditions(cel.CREATED),
     "variables": _conditions(cel.ACCEPTING),
-    "mutations": [_apply(cel.ACCEPTED), _patch(cel.UNQUEUED)],
+    "mutations": [_apply(cel.ACCEPTED), _patch(cel.TAKEN)],
 }
 """What is made of a job: Kueue's suspension undone, its queue remembered, K8sJobMode."""
 HOLD: Json = {

@@ -27,6 +27,7 @@ from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import Kind
 from k8s_bridge.sandbox.apiserver.kubeconfig import write_kubeconfig
 from k8s_bridge.sandbox.apiserver.server import ApiServer
+from k8s_bridge.sandbox.clock import parse_stamp
 from k8s_bridge.sandbox.controllers.manager import Controllers
 from k8s_bridge.sandbox.controllers.nodes import node_manifest
 from k8s_bridge.sandbox.controllers.timing import FAST, Timing
@@ -134,6 +135,11 @@ class RaySandbox:
         assert head is not None
         assert job is not None
         head.stop(job["status"]["jobId"])
+
+    def age(self, name: str) -> float:
+        """Seconds since KubeRay took a job up; 0 before."""
+        began = ((self.job(name) or {}).get("status") or {}).get("startTime")
+        return self.storage.clock.now().timestamp() - parse_stamp(began).timestamp() if began else 0.0
 
     def status(self, name: str) -> str:
         """Ray's word about a job."""

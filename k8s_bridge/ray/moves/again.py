@@ -6,7 +6,7 @@ from k8s_bridge.core.effects import Delete, ObjectRef, Patch
 from k8s_bridge.ray import names
 from k8s_bridge.ray.effects import Effect, StopSubmission
 from k8s_bridge.ray.facts import Facts
-from k8s_bridge.ray.moves.common import Verdict, note, verdict, without_workers
+from k8s_bridge.ray.moves.common import Verdict, deadline, note, verdict, without_workers
 from k8s_bridge.ray.unit import Requeue
 
 _RETRYING = "Retrying"
@@ -17,7 +17,8 @@ def requeue(facts: Facts, now: float) -> Verdict:
     del now
     job_id = facts.job.status.job_id
     marks = {names.REQUEUING: job_id, names.REQUEUES: str(facts.requeues + 1)}
-    return verdict("Preempted" if facts.withdrawn else "WorkerLost", _why(facts), note(facts, marks))
+    given_up = note(facts, marks, spec=deadline(facts, until=None))
+    return verdict("Preempted" if facts.withdrawn else "WorkerLost", _why(facts), given_up)
 
 
 def submit_anew(facts: Facts, now: float) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete, ObjectRef, Patch
@@ -25,9 +26,19 @@ def without_workers(facts: Facts) -> tuple[Effect, ...]:
     return (Delete(ref=ObjectRef.to(jobset)),)
 
 
-def note(facts: Facts, annotations: Mapping[str, str | None]) -> Patch:
-    """Annotations of the RayJob."""
-    return Patch(ref=ObjectRef.to(facts.job), patch={"metadata": {"annotations": dict(annotations)}})
+def note(
+    facts: Facts, annotations: Mapping[str, str | None], *, spec: Mapping[str, int | None] | None = None
+) -> Patch:
+    """Annotations of the RayJob, and fields of its spec."""
+    patch: dict[str, Any] = {"metadata": {"annotations": dict(annotations)}}
+    return Patch(ref=ObjectRef.to(facts.job), patch=patch | {"spec": spec} if spec else patch)
+
+
+def deadline(facts: Facts, *, until: float | None) -> Mapping[str, int | None] | None:
+    """The job's deadline as KubeRay counts it, from the start of the submission on; None takes it away."""
+    if not facts.deadline:
+        return None
+    return {"activeDeadlineSeconds": None if until is None else facts.deadline + facts.waited(until)}
 
 
 def since(facts: Facts, now: float) -> float:

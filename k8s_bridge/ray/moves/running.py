@@ -6,7 +6,7 @@ from k8s_bridge.ray import names
 from k8s_bridge.ray.effects import Release
 from k8s_bridge.ray.facts import Facts
 from k8s_bridge.ray.moves.asking import anew
-from k8s_bridge.ray.moves.common import Verdict, note, since, verdict
+from k8s_bridge.ray.moves.common import Verdict, deadline, note, since, verdict
 from k8s_bridge.ray.release import Release as Record
 
 
@@ -23,7 +23,6 @@ def await_workers(facts: Facts, now: float) -> Verdict:
 
 def release(facts: Facts, now: float) -> Verdict:
     """All are there: note on what the job is let go, then let it go."""
-    del now
     pod, job_id = facts.gated, facts.job.status.job_id
     assert pod is not None
     go = Release(
@@ -37,7 +36,8 @@ def release(facts: Facts, now: float) -> Verdict:
     if facts.released:
         return verdict("Released", text, go)
     record = Record.on(job_id, admission=facts.admission, pods=facts.unit.workers)
-    return verdict("Released", text, note(facts, {names.RELEASED: str(record)}), go)
+    marks = {names.RELEASED: str(record)}
+    return verdict("Released", text, note(facts, marks, spec=deadline(facts, until=now)), go)
 
 
 def await_start(facts: Facts, now: float) -> Verdict:

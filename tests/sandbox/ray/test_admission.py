@@ -73,6 +73,14 @@ async def test_kueues_suspension_is_undone_and_its_queue_remembered(tmp_path: Pa
 
 
 @BOTH
+async def test_a_deadline_does_not_count_while_the_job_waits(tmp_path: Path, admission: Admission):
+    async with sandbox(tmp_path, admission=admission) as world:
+        job = world.submit("timed", activeDeadlineSeconds=600)
+        assert "activeDeadlineSeconds" not in job["spec"]
+        assert world.notes("timed")["active-deadline-seconds"] == "600"
+
+
+@BOTH
 async def test_the_default_queue_of_a_namespace_is_no_wish_of_the_job(tmp_path: Path, admission: Admission):
     async with sandbox(tmp_path, admission=admission) as world, world.bridge():
         default = {"metadata": {"name": "default", "namespace": NAMESPACE}, "spec": {"clusterQueue": "all"}}

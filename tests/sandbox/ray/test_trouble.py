@@ -224,3 +224,19 @@ async def test_what_a_person_submits_is_left_alone_and_told_of(tmp_path: Path):
         await world.until(lambda: "InteractiveMode" in world.events(), what="an event tells of it")
         assert world.jobsets() == []
         assert "accepted" not in world.notes("notebook")
+
+
+async def test_a_deadline_counts_from_the_release_on(tmp_path: Path):
+    async with sandbox(tmp_path) as world:
+        world.submit("timed", seconds=0.2, activeDeadlineSeconds=2)
+        world.submit("slow", seconds=30.0, activeDeadlineSeconds=2)
+        await world.until(lambda: world.age("slow") > 2.5, what="it has waited for longer than it may run")
+        assert world.status("timed") == ""
+        async with world.bridge():
+            await world.until(lambda: world.status("timed") == "SUCCEEDED", what="it succeeds")
+            await world.until(
+                lambda: (world.job("slow") or {})["status"].get("reason") == "DeadlineExceeded",
+                what="it ends",
+            )
+            await world.until(lambda: not world.jobsets(), what="all is given back")
+        assert "requeues" not in world.notes("slow")
