@@ -91,6 +91,15 @@ def revive(bridge: Bridge) -> None:
     bridge.start()
 
 
+def test_a_deadline_counts_from_the_release_on(bridge, idle):
+    made = submit("timed", sleeping(300), activeDeadlineSeconds=25)
+    wait("it is over", lambda: job("timed")["status"].get("reason") == "DeadlineExceeded", seconds=180)
+
+    assert "activeDeadlineSeconds" not in made["spec"]
+    assert job("timed")["spec"]["activeDeadlineSeconds"] >= 25
+    assert "released" in notes("timed")
+
+
 def test_what_cannot_be_given_is_refused_at_admission(bridge, idle):
     for case, refusal in REFUSALS.items():
         with pytest.raises(Failed) as refused:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from k8s_bridge.core.effects import Delete, ObjectRef
-from k8s_bridge.ray.effects import Effect, LetPass
+from k8s_bridge.ray.effects import Effect, LetPass, StopSubmission
 from k8s_bridge.ray.facts import Facts, is_held
 from k8s_bridge.ray.moves.common import Verdict, since, verdict, without_workers
 
@@ -46,13 +46,18 @@ def _passes(facts: Facts) -> tuple[Effect, ...]:
 
 
 def finish(facts: Facts, now: float) -> Verdict:
-    """Workers go when KubeRay has seen the end, or a little later."""
+    """Workers go when KubeRay has seen the end, or a little later.
+
+    An end that is KubeRay's alone (a deadline) is brought to Ray first: a driver on the head would run on.
+    """
     status = facts.job.status
     text = f"over: {status.job_status or status.job_deployment_status}"
     left = 0.0 if facts.settled else _LOGS_GRACE - since(facts, now)
     if left > 0:
         return verdict("Finished", text, after=left)
-    return verdict("Finished", text, *without_workers(facts))
+    runs = bool(status.job_status) and not facts.over_in_ray
+    stop: tuple[Effect, ...] = (StopSubmission(job_id=status.job_id),) if runs else ()
+    return verdict("Finished", text, *stop, *without_workers(facts))
 
 
 def retire(facts: Facts, now: float) -> Verdict:

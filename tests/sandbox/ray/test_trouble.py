@@ -227,7 +227,7 @@ async def test_what_a_person_submits_is_left_alone_and_told_of(tmp_path: Path):
 
 
 async def test_a_deadline_counts_from_the_release_on(tmp_path: Path):
-    async with sandbox(tmp_path) as world:
+    async with sandbox(tmp_path, driverPlacement="head") as world:
         world.submit("timed", seconds=0.2, activeDeadlineSeconds=2)
         world.submit("slow", seconds=30.0, activeDeadlineSeconds=2)
         await world.until(lambda: world.age("slow") > 2.5, what="it has waited for longer than it may run")
@@ -239,4 +239,5 @@ async def test_a_deadline_counts_from_the_release_on(tmp_path: Path):
                 what="it ends",
             )
             await world.until(lambda: not world.jobsets(), what="all is given back")
+            assert "RUNNING" not in world.submissions().values()
         assert "requeues" not in world.notes("slow")

@@ -274,6 +274,12 @@ def test_a_refused_job_is_told_why_and_costs_no_quota():
     assert any(isinstance(effect, Event) for effect in verdict(refused).effects)
 
 
+def test_a_job_that_kuberay_ends_by_itself_is_stopped_in_ray_as_well():
+    late = {"jobDeploymentStatus": "Failed", "reason": "DeadlineExceeded"}
+    assert done(make.let_go(status=late | {"jobStatus": "RUNNING"})) == ["StopSubmission", "delete JobSet"]
+    assert done(make.let_go(status=late | {"jobStatus": "FAILED"})) == ["delete JobSet"]
+
+
 @pytest.mark.parametrize("cluster", [None, make.cluster(suspend=True)], ids=["gone", "suspended"])
 def test_a_running_job_gives_its_quota_back_when_its_cluster_stays_away(cluster):
     running = {"status": {"jobStatus": "RUNNING"}, "cluster": cluster}
