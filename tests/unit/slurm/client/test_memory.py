@@ -6,8 +6,9 @@ import msgspec
 
 from k8s_bridge.slurm.client.wire_job import WireJob, job_of
 
-RAW = b"""{"job_id": 1, "user_name": "ada", "account": "physics", "partition": "batch", "qos": "normal",
-    "state_reason": "JobHeldAdmin", "tres_req_str": "cpu=1,mem=100M,node=1,billing=1"}"""
+RAW = b"""{"job_id": 1, "job_state": ["PENDING"], "user_name": "ada", "account": "physics",
+    "partition": "batch", "qos": "normal", "state_reason": "JobHeldAdmin",
+    "tres_req_str": "cpu=1,mem=100M,node=1,billing=1"}"""
 SHARED = ("user_name", "account", "partition", "qos", "reason", "tres_request")
 
 
