@@ -226,8 +226,9 @@ async def test_what_a_person_submits_is_left_alone_and_told_of(tmp_path: Path):
         assert "accepted" not in world.notes("notebook")
 
 
-async def test_a_deadline_counts_from_the_release_on(tmp_path: Path):
+async def test_neither_rays_patience_nor_a_deadline_counts_before_the_release(tmp_path: Path):
     async with sandbox(tmp_path, driverPlacement="head") as world:
+        world.controllers.ray.at(NAMESPACE, CLUSTER)._start_timeout = 2.0
         world.submit("timed", seconds=0.2, activeDeadlineSeconds=2)
         world.submit("slow", seconds=30.0, activeDeadlineSeconds=2)
         await world.until(lambda: world.age("slow") > 2.5, what="it has waited for longer than it may run")
