@@ -23,7 +23,7 @@ from testbed import chart, images, ray_cluster
 from testbed.certificates import write_kubeconfig
 from testbed.control import kubectl
 from testbed.ray_cluster import NAME, NAMESPACE, RayCluster
-from testbed.shell import Failed, until
+from testbed.shell import Failed, say, until
 
 MIXING = "ray"
 LOW, HIGH = "ray-low", "ray-high"
@@ -155,6 +155,9 @@ def running(
             yield bridge
         finally:
             bridge.stop()
+            say(bridge.last_words())
+            # KubeRay lets a job go quickly only while the cluster that it runs in is there.
+            kubectl("-n", NAMESPACE, "delete", "rayjobs", "--all", "--timeout=60s")
             kubectl("delete", "-f", "-", "--ignore-not-found", "--timeout=60s", stdin=text)
 
 
