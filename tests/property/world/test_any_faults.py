@@ -61,10 +61,11 @@ class AnyFaults(RuleBasedStateMachine):
         self._ends.enter_context(spied())
         self._runner = self._ends.enter_context(virtual_time())
 
-    @initialize(seed=st.integers(0, 3))
-    def begins(self, seed) -> None:
+    @initialize(seed=st.integers(0, 3), patient=st.booleans())
+    def begins(self, seed, patient) -> None:
         self._stack = AsyncExitStack()
-        self.sim: Simulation = self.run(self._stack.enter_async_context(simulation(seed=seed)))
+        world = simulation(seed=seed, spec={"drainOnPreemption": patient})
+        self.sim: Simulation = self.run(self._stack.enter_async_context(world))
 
     @rule(target=jobs, shape=st.sampled_from(SHAPES), seconds=st.sampled_from([0.1, 1.0, 4.0]))
     def submit(self, shape, seconds) -> int:
