@@ -19,7 +19,7 @@ from k8s_bridge.core.errors import BridgeError, Missing
 from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.transport import KubeClient
 
-_REMEMBERED = 4096
+_REMEMBERED = 1024
 _BURST = 25.0
 _SECONDS_EACH = 60.0
 _MESSAGE_MAX = 1024
