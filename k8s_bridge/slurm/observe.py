@@ -5,7 +5,6 @@ Memory holds only first-seen times, back-off and caches of pure results: a resta
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from api.views import JobSet, Workload
@@ -13,10 +12,11 @@ from k8s_bridge.slurm import het
 from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.arrays.facts import ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
+from k8s_bridge.slurm.denials import Denials
 from k8s_bridge.slurm.eligibility import NOTHING
-from k8s_bridge.slurm.layout.types import Layout, Refusal
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
+from k8s_bridge.slurm.plans import Planner, Plans
 from k8s_bridge.slurm.policy import Policies, Route
 from k8s_bridge.slurm.seen import began, failed_again, paused
 from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
@@ -25,7 +25,6 @@ from k8s_bridge.slurm.turns import Turns
 from k8s_bridge.slurm.unit import (
     Array,
     Deletion,
-    Denial,
     Key,
     Partition,
     Presence,
@@ -35,16 +34,6 @@ from k8s_bridge.slurm.unit import (
     Unit,
     job_of,
 )
-
-Planner = Callable[[Job, Route], tuple[Layout | Refusal, str]]
-"""(job, route) -> (layout or refusal, digest of the layout)."""
-
-FIRST_DENIED_PAUSE, DENIED_PAUSE = 2.0, 60.0
-"""Seconds between two attempts to create a JobSet that is refused: first pause, doubled up to the longest.
-
-Short at first: an API server that has just started forbids everything until it has read the roles.
-"""
-_DOUBLINGS = 10
 
 _WAITING = frozenset({State.HELD, State.TURN})
 _IN_FLIGHT = frozenset({State.QUEUED, State.RESIZED, State.FAILED})
@@ -56,11 +45,10 @@ class Observer:
     def __init__(self, tables: Tables, *, policies: Policies, planner: Planner) -> None:
         self._tables = tables
         self._policies = policies
-        self._planner = planner
-        self._plans: dict[int, tuple[Job, Route, Layout | Refusal, str]] = {}
+        self._plans = Plans(planner)
         self._gone: set[int] = set()
         self._ended: set[int] = set()
-        self._denied: dict[int, Denial] = {}
+        self._denials = Denials()
         self.seen: dict[Key, Seen] = {}
         self.neighbours = Neighbours(tables)
         self.troubles = Troubles(tables, policies)
@@ -69,9 +57,8 @@ class Observer:
 
     def configure(self, policies: Policies, planner: Planner) -> None:
         """Go on with another spec."""
-        self._policies, self._planner = policies, planner
+        self._policies, self._plans = policies, Plans(planner)
         self.troubles = Troubles(self._tables, policies)
-        self._plans.clear()
 
     def unit(self, key: Key) -> Unit:
         """Everything about one unit, now."""
@@ -147,7 +134,7 @@ class Observer:
             wanted_priority=self._policies.wanted_priority(job) if job else None,
             may_create=self.turns.may(job_id),
             deletion=Deletion.ALLOWED if job_id in self._ended else self.deletion,
-            denied=self._denied.get(job_id),
+            denied=self._denials.of(job_id),
             seen=self.seen.get(job_id),
         )
 
@@ -176,9 +163,8 @@ class Observer:
         self.seen.pop(key, None)
         self.turns.leave(key)
         if isinstance(key, int):
-            for job_id in (key, *(one.job_id for one in self.components(key))):
-                self._plans.pop(job_id, None)
-            self._denied.pop(key, None)
+            self._plans.forget((key, *(one.job_id for one in self.components(key))))
+            self._denials.forget(key)
             self.neighbours.asked(key)
             self._gone.discard(key)
             self._ended.discard(key)
@@ -196,14 +182,11 @@ class Observer:
     def denied(self, job_id: int, reason: str, text: str, *, now: float) -> None:
         """The job's JobSet was refused, for a reason that hardly ever passes by itself."""
         self.neighbours.asked(job_id)
-        before = self._denied.get(job_id)
-        attempts = before.attempts + 1 if before else 1
-        pause = min(FIRST_DENIED_PAUSE * 2 ** min(attempts - 1, _DOUBLINGS), DENIED_PAUSE)
-        self._denied[job_id] = Denial(reason=reason, text=text, until=now + pause, attempts=attempts)
+        self._denials.add(job_id, reason, text, now=now)
 
     def created(self, job_id: int) -> None:
         """The job's JobSet was created."""
-        self._denied.pop(job_id, None)
+        self._denials.forget(job_id)
         self.neighbours.asked(job_id)
 
     def _partition(self, route: Route) -> Partition:
@@ -217,18 +200,9 @@ class Observer:
 
     def _plan_whole(self, job_id: int, parts: tuple[Job, ...], route: Route) -> het.Plan:
         if parts:
-            return het.joined(parts, [self._plan(one, route) for one in parts])
+            return self._plans.joined(parts, route)
         speaks = self.speaker(job_id)
-        return self._plan(speaks, route) if speaks else (None, "")
-
-    def _plan(self, job: Job, route: Route) -> tuple[Layout | Refusal | None, str]:
-        if not job.pending:
-            return None, ""
-        known = self._plans.get(job.job_id)
-        if known is None or known[0] is not job or known[1] != route:
-            known = (job, route, *self._planner(job, route))
-            self._plans[job.job_id] = known
-        return known[2], known[3]
+        return self._plans.of(speaks, route) if speaks else (None, "")
 
     def _workload(self, jobset: JobSet | None) -> Workload | None:
         if jobset is None:
@@ -279,7 +253,7 @@ class Observer:
     def _kind(self, job: Job) -> int:
         """The same for jobs that limits of Slurm and faults of pods concern alike."""
         route = self._policies.route(job)
-        return hash((job.user_id, job.account, job.qos, self._plan(job, route)[1] if route else ""))
+        return hash((job.user_id, job.account, job.qos, self._plans.of(job, route)[1] if route else ""))
 
     def _joins(self, key: Key, route: Route | None, *, now: float) -> bool:
         """Whether an array waits to be asked for one slot more; those it has count from their creation on."""

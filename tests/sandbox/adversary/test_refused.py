@@ -12,7 +12,7 @@ from k8s_bridge.sandbox.apiserver.faults import Answer, Rule
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
-from k8s_bridge.slurm import observe
+from k8s_bridge.slurm import denials
 
 WEBHOOK = 'admission webhook "policy.example.com" denied the request: no GPUs on Mondays'
 
@@ -21,7 +21,7 @@ WEBHOOK = 'admission webhook "policy.example.com" denied the request: no GPUs on
 async def test_a_webhooks_refusal_is_told_and_heals(
     code: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(observe, "DENIED_PAUSE", 1.0)
+    monkeypatch.setattr(denials, "LONGEST_PAUSE", 1.0)
     writes = Writes()
     async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as world:
         denial = Rule(fault=Answer(code=code, reason=reason, message=WEBHOOK), verb="create", kind=JOBSETS)
@@ -46,7 +46,7 @@ OUR_LABELS = {naming.MANAGED_BY: "k8s-bridge", naming.WORKLOADMIXING: MIXING, na
 async def test_a_jobset_of_our_name_is_left_alone_and_waited_out(
     labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(observe, "DENIED_PAUSE", 1.0)
+    monkeypatch.setattr(denials, "LONGEST_PAUSE", 1.0)
     async with World.start(WorldConfig(directory=tmp_path, slurm=Backend.FAKE)) as world:
         metadata = {"namespace": NAMESPACE, "name": "slurm-job-1", "labels": labels}
         theirs = world.storage.create(JOBSETS, {"metadata": metadata, "spec": {"replicatedJobs": []}})
