@@ -41,7 +41,7 @@ from k8s_bridge.slurm.effects import (
     TakeHold,
     Warn,
 )
-from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX, held_against_text, is_alive
+from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX, denies_our_hold, held_against_text, is_alive
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.tables import Tables, unit_of
 
@@ -200,7 +200,9 @@ class Actor:
         )
 
     async def _say(self, job_id: int, text: str) -> None:
-        await self._update(job_id, JobUpdate(**_texts(await self._read(job_id), text)))
+        there = await self._read(job_id)
+        hold = Hold.RELEASE if denies_our_hold(there, text) else None
+        await self._update(job_id, JobUpdate(hold=hold, **_texts(there, text)))
 
     async def _acknowledge(self, effect: Acknowledge) -> None:
         """The whole comment is written anew: not when its owner has changed it meanwhile."""

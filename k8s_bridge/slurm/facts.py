@@ -265,10 +265,23 @@ def held_against_text(job: Job) -> bool:
     """
     if not job.held or not job.admin_comment.startswith(TEXT_PREFIX):
         return False
-    word = job.admin_comment.removeprefix(TEXT_PREFIX).partition(":")[0]
+    word = _word(job.admin_comment)
     if word in _NOT_OUR_HOLD:
         return job.reason != "BadConstraints"
     return word not in _NOT_HELD_YET and job.reason == "JobHeldUser"
+
+
+def denies_our_hold(job: Job, text: str) -> bool:
+    """The text is said only of jobs that we do not hold, but this one we do: it started as we held it.
+
+    Under that text the hold would pass for somebody else's, should the job wait again.
+    """
+    ours = job.admin_comment.startswith(TEXT_PREFIX) and _word(job.admin_comment) not in _NOT_OUR_HOLD
+    return ours and job.held and not job.pending and _word(text) in _NOT_OUR_HOLD
+
+
+def _word(text: str) -> str:
+    return text.removeprefix(TEXT_PREFIX).partition(":")[0]
 
 
 def pin(constraints: str, feature: str) -> str:

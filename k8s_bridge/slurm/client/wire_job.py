@@ -9,7 +9,7 @@ import msgspec
 
 from k8s_bridge.slurm.client.array_tasks import listed_tasks
 from k8s_bridge.slurm.client.number import AnyNumber, of16, of32, of64, positive16, positive32, time_of
-from k8s_bridge.slurm.model import PENDING, Job
+from k8s_bridge.slurm.model import PENDING, RUNNING, Job
 
 _SIGNALLED = 128
 _NO_THREAD_SPEC = 0x7FFE
@@ -212,10 +212,10 @@ def _set(raw: Iterable[str]) -> frozenset[str]:
 
 
 def _held(wire: WireJob, states: frozenset[str]) -> bool:
-    """v0.0.38 has no field for it: a job waits with priority 0 only when it is held."""
+    """v0.0.38 has no field for it: a job waits or runs with priority 0 only when it is held."""
     if wire.hold is not None:
         return wire.hold
-    return PENDING in states and of32(wire.priority) == 0
+    return not states.isdisjoint((PENDING, RUNNING)) and of32(wire.priority) == 0
 
 
 def _exit_code(raw: ExitCode | int | None) -> int | None:

@@ -24,6 +24,18 @@ async def test_a_users_hold_can_be_released_by_the_owner(world: World) -> None:
     await world.job_becomes(job_id, "RUNNING")
 
 
+async def test_a_job_that_runs_can_be_held_and_released_and_runs_on(world: World) -> None:
+    await world.add_node("w-1", "CPUs=1")
+    job_id = await world.submit(hold=False)
+    await world.job_becomes(job_id, "RUNNING")
+    assert await world.update(job_id, hold=True, admin_comment="ours") == (200, [])
+    job = await world.job(job_id)
+    assert (job["hold"], job["job_state"], job["priority"]["number"]) == (True, ["RUNNING"], 0)
+    assert await world.update(job_id, hold=False, admin_comment="not ours") == (200, [])
+    job = await world.job(job_id)
+    assert (job["hold"], job["job_state"], job["admin_comment"]) == (False, ["RUNNING"], "not ours")
+
+
 async def test_a_release_without_any_node_complains_and_is_done(world: World) -> None:
     job_id = await world.submit()
     assert await world.update(job_id, hold=False) == (500, [2015])

@@ -113,3 +113,29 @@ async def test_a_comment_that_was_written_since_is_not_answered_with_an_older_on
     assert row.comment == WRITTEN, "the next decision heeds the newer wish"
     await world.actor.act(Acknowledge(job_id=7, comment=f"{WRITTEN} wm:prio-applied=500"))
     assert world.slurm.record.comment == f"{WRITTEN} wm:prio-applied=500"
+
+
+STARTED = msgspec.structs.replace(POLLED, states=frozenset({"RUNNING"}), admin_comment=OURS)
+"""It started just when the bridge held it."""
+
+
+async def test_a_job_that_started_as_it_was_held_is_not_held_when_that_is_said_of_it() -> None:
+    world = World(polled=STARTED, now=STARTED)
+    await world.actor.act(SetText(job_id=7, text="k8s-bridge: Ending: preempted: …"))
+    assert not world.slurm.record.held
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [
+        (STARTED, "Queued: …"),
+        (msgspec.structs.replace(STARTED, admin_comment="k8s-bridge: Released: on n"), "Ending: …"),
+        (msgspec.structs.replace(STARTED, admin_comment="an admin's"), "Ending: …"),
+        (msgspec.structs.replace(STARTED, states=frozenset({"PENDING"})), "PastKueue: …"),
+    ],
+    ids=["still ours", "somebody else's", "not known", "it would start"],
+)
+async def test_a_text_takes_off_no_other_hold(job: Job, text: str) -> None:
+    world = World(polled=job, now=job)
+    await world.actor.act(SetText(job_id=7, text=f"k8s-bridge: {text}"))
+    assert world.slurm.record.held
