@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -13,7 +12,7 @@ from k8s_bridge.core.errors import BridgeError, Terminal
 from k8s_bridge.core.preflight import Trouble
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.ray import names
-from k8s_bridge.runtime.waiting import wait
+from k8s_bridge.runtime.rounds import Rounds
 
 _AGAIN, _RETRY = 60.0, 5.0
 """Seconds between two looks, and after one that told nothing."""
@@ -26,27 +25,16 @@ UNHELD: Trouble = (
 )
 
 
-class Enforcement:
+class Enforcement(Rounds):
     """Looks now and then. `cluster` names a shared cluster that is managed; "" when there is none."""
 
     def __init__(self, client: KubeClient, *, namespace: str, cluster: Callable[[], str]) -> None:
+        super().__init__()
         self._client = client
         self._namespace = namespace
         self._cluster = cluster
-        self._wake = asyncio.Event()
-        self._stopping = False
         self.lacking = False
         """Whether jobs are certainly not held."""
-
-    async def run(self) -> None:
-        """Look until `stop`."""
-        while not self._stopping:
-            await wait(self._wake, seconds=await self._look())
-
-    def stop(self) -> None:
-        """Make `run` return."""
-        self._stopping = True
-        self._wake.set()
 
     async def _look(self) -> float:
         cluster = self._cluster()

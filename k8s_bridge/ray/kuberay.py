@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from api.views import Object
 from k8s_bridge.core.errors import BridgeError, Missing
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.ray.unit import Requeue
-from k8s_bridge.runtime.waiting import wait
+from k8s_bridge.runtime.rounds import Rounds
 
 _AGAIN, _RETRY = 300.0, 5.0
 """Seconds between two looks, and after one that failed."""
@@ -22,28 +21,17 @@ class _RayCronJob(Object, frozen=True):
     KIND = "RayCronJob"
 
 
-class Versions:
+class Versions(Rounds):
     """Looks now and then; `found` is called after each look that was answered."""
 
     def __init__(self, client: KubeClient, *, namespace: str, found: Callable[[], None]) -> None:
+        super().__init__()
         self._client = client
         self._namespace = namespace
         self._found = found
-        self._wake = asyncio.Event()
-        self._stopping = False
         self.requeue = Requeue.IMPOSSIBLE
         self.unknown = "KubeRay: its version is not known yet"
         """Why nothing may be decided; "" after the first look."""
-
-    async def run(self) -> None:
-        """Look until `stop`."""
-        while not self._stopping:
-            await wait(self._wake, seconds=await self._look())
-
-    def stop(self) -> None:
-        """Make `run` return."""
-        self._stopping = True
-        self._wake.set()
 
     async def _look(self) -> float:
         try:

@@ -6,7 +6,6 @@ as long as it holds, so that no call fails while they change.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +20,7 @@ from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.ray.addresses import Secret
 from k8s_bridge.ray.admission.certificates import Pair, bundle, is_due, issue
 from k8s_bridge.ray.policies import GROUP
-from k8s_bridge.runtime.waiting import wait
+from k8s_bridge.runtime.rounds import Rounds
 
 _SOON, _LATER = 1.0, 60.0
 """Seconds until the next look after a change or a failure, and after a look that found all in order."""
@@ -72,7 +71,7 @@ class Place:
         return f"{self.service}.{self.namespace}.svc"
 
 
-class Keeper:
+class Keeper(Rounds):
     """`present` is given the pair to serve; `failed` hears of looks that did not succeed."""
 
     def __init__(
@@ -84,31 +83,22 @@ class Keeper:
         failed: Callable[[BridgeError], None],
         now: Callable[[], datetime],
     ) -> None:
+        super().__init__()
         self._client = client
         self._place = place
         self._present = present
         self._failed = failed
         self._now = now
         self._served: Pair | None = None
-        self._wake = asyncio.Event()
-        self._stopping = False
         self.trusted = False
         """Whether the API server trusts what is served."""
 
-    async def run(self) -> None:
-        """Look until `stop`."""
-        while not self._stopping:
-            try:
-                seconds = await self.look()
-            except BridgeError as error:
-                self._failed(error)
-                seconds = _SOON
-            await wait(self._wake, seconds=seconds)
-
-    def stop(self) -> None:
-        """Make `run` return."""
-        self._stopping = True
-        self._wake.set()
+    async def _look(self) -> float:
+        try:
+            return await self.look()
+        except BridgeError as error:
+            self._failed(error)
+            return _SOON
 
     async def look(self) -> float:
         """Look once; seconds until the next look. Raises BridgeError."""
