@@ -234,7 +234,7 @@ class Observer:
         wanted = self._policies.wanted_priority(job)
         priority = self._class_priority(route) if wanted is None else wanted
         rank = (-priority, job.nice, job.submit_time, job.job_id)
-        self.turns.wait(job.job_id, queue=route.queue, rank=rank, kind=self._kind(job))
+        self.turns.wait(job.job_id, queue=route.queue, rank=rank, kind=self._kind(job, route))
 
     def settle(self, unit: Unit, state: State) -> None:
         """Take the unit's place in the order of asking from its state."""
@@ -244,15 +244,16 @@ class Observer:
         if job is None or unit.jobset is None or unit.partition is None:
             self.turns.leave(unit.key)
         elif state is State.PARKED:
-            self.turns.park(unit.key, queue=unit.partition.queue, kind=self._kind(job))
+            self.turns.park(
+                unit.key, queue=unit.partition.queue, kind=self._kind(job, self._policies.route(job))
+            )
         elif state in _IN_FLIGHT:
             self.turns.fly(unit.key, queue=unit.partition.queue)
         else:
             self.turns.leave(unit.key)
 
-    def _kind(self, job: Job) -> int:
+    def _kind(self, job: Job, route: Route | None) -> int:
         """The same for jobs that limits of Slurm and faults of pods concern alike."""
-        route = self._policies.route(job)
         return hash((job.user_id, job.account, job.qos, self._plans.of(job, route)[1] if route else ""))
 
     def _joins(self, key: Key, route: Route | None, *, now: float) -> bool:

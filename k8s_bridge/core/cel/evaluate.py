@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from k8s_bridge.core.cel.errors import CelError
@@ -132,11 +132,15 @@ def _either(call: Call, scope: Scope) -> bool:
 
 
 def _settled(call: Call, scope: Scope, *, decisive: bool) -> bool:
-    """Either side may decide, even when the other is an error."""
+    return _decided(((side, scope) for side in call.arguments), decisive=decisive)
+
+
+def _decided(trials: Iterable[tuple[Node, Scope]], *, decisive: bool) -> bool:
+    """Any of them may decide, even when others are errors."""
     trouble: CelError | None = None
-    for side in call.arguments:
+    for node, scope in trials:
         try:
-            if truth(evaluate(side, scope)) is decisive:
+            if _holds(node, scope) is decisive:
                 return decisive
         except CelError as error:
             trouble = error
@@ -181,20 +185,7 @@ def _macro(call: Call, of: Any, scope: Scope) -> Any:
         return [s[name] for s in scopes if _holds(bodies[0], s)]
     if call.name == "exists_one":
         return sum(_holds(bodies[0], s) for s in scopes) == 1
-    return _quantified(bodies[0], scopes, decisive=call.name == "exists")
-
-
-def _quantified(body: Node, scopes: list[dict[str, Any]], *, decisive: bool) -> bool:
-    trouble: CelError | None = None
-    for scope in scopes:
-        try:
-            if _holds(body, scope) is decisive:
-                return decisive
-        except CelError as error:
-            trouble = error
-    if trouble:
-        raise trouble
-    return not decisive
+    return _decided(((bodies[0], s) for s in scopes), decisive=call.name == "exists")
 
 
 def _holds(body: Node, scope: Scope) -> bool:
