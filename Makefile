@@ -6,10 +6,11 @@ RUN := .venv/bin/
 # Real daemons share the machine with other tests: what failed is run once more, alone. What fails alone, fails.
 AGAIN := $(RUN)pytest --last-failed --last-failed-no-failures=none
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
-# On the testbed one world at a time; what conforms goes beside each other, unless it takes a machine's power.
-DARK := tests/conformance/test_pods_node_lost.py
-ALONE := tests/testbed $(DARK)
-BESIDE := tests/conformance --ignore $(DARK)
+on_testbed = $(TESTBED) run $(RUN)pytest -m testbed $(1) || $(TESTBED) run $(AGAIN) -m testbed $(1) -n 0
+# What takes a machine's power or ends what all need runs alone, and last what asks which rights were used by all.
+ALONE := $(addprefix tests/,testbed/test_outages.py testbed/test_ray_slurm.py conformance/test_pods_node_lost.py \
+  testbed/test_used_rights.py)
+OTHERS := $(addprefix --ignore=,$(ALONE))
 
 .PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench soak docs packages test-packages
 
@@ -47,9 +48,9 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 	$(TESTBED) down
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
-	$(TESTBED) run $(RUN)pytest -m testbed $(ALONE) || $(TESTBED) run $(AGAIN) -m testbed $(ALONE)
-	$(TESTBED) run $(RUN)pytest -m testbed $(BESIDE) -n 4 --dist worksteal || \
-	$(TESTBED) run $(AGAIN) -m testbed $(BESIDE)
+	$(call on_testbed,tests/testbed $(OTHERS) -n 2 --dist loadgroup)
+	$(call on_testbed,tests/conformance $(OTHERS) -n 4 --dist worksteal)
+	$(call on_testbed,$(ALONE))
 
 testbed-bench: .venv/.ready ## the scenarios of bench that a testbed can take, with its own budgets
 	$(TESTBED) run $(RUN)python -m bench --place testbed

@@ -14,16 +14,24 @@ from support.e2e.keeper import Keeper  # noqa: E402
 from k8s_bridge.sandbox.world import Backend, World, WorldConfig  # noqa: E402
 from testbed import lifecycle  # noqa: E402
 from testbed.places import HERE  # noqa: E402
-from testbed.world import RealWorld  # noqa: E402
+from testbed.world import RealWorld, clear_all  # noqa: E402
 
 _LIMIT = 600
 """Seconds for a test: the scenarios' own limits are those of a sandbox."""
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    of_a_worker = hasattr(session.config, "workerinput")
+    if not of_a_worker and lifecycle.is_here():
+        clear_all()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """There is room for one world with Slurm, and beside it for one Ray cluster."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(_LIMIT), append=False)
+            item.add_marker(pytest.mark.xdist_group("ray" if "_ray" in item.path.stem else "slurm"))
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,9 @@ _DEBIAN = ("python3", "procps", "wget")
 _LOCK = HERE / "ray/requirements.txt"
 _PACKAGES = Path(f"usr/local/lib/python{_PYTHON}/dist-packages")
 _COMMAND = """#!/usr/bin/python3
+import os
+# Beside other tests, workers at Ray's own niceness of 15 would get next to nothing.
+os.environ.setdefault("RAY_worker_niceness", "0")
 from ray.scripts.scripts import main
 main()
 """

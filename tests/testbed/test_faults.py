@@ -11,7 +11,6 @@ from support.e2e.trouble import holder
 
 from k8s_bridge.sandbox.apiserver.kinds import NODES, PODS
 from k8s_bridge.sandbox.world import JobRequest, World
-from testbed.control import kubectl
 
 pytestmark = [faults.pytestmark, pytest.mark.testbed]
 
@@ -39,35 +38,6 @@ async def test_the_leader_is_frozen_for_a_minute_in_a_burst(make_world: MakeWorl
         last = await world.sbatch(JobRequest(seconds=0.3))
         await world.until_state(last, "COMPLETED")
         await quiet(world)
-
-
-async def test_a_machine_is_unplugged_under_a_job_of_two_nodes(make_world: MakeWorld):
-    async with make_world() as world:
-        await world.bridge()
-        job_id = await world.sbatch(JobRequest(nodes="2", ntasks=2, seconds=20.0))
-        await world.until_state(job_id, "RUNNING")
-        before = world.jobs[job_id].nodes
-        machine = world.of_job(PODS, job_id)[0]["spec"]["nodeName"]
-
-        await world.power_off(machine)
-        await world.until(lambda: world.jobs[job_id].restarts, what="the job is requeued", seconds=60)
-        world.delete(NODES, machine)
-
-        job = await world.until_state(job_id, "COMPLETED", seconds=120)
-        assert job.restarts == 1
-        assert not set(job.nodes) & set(before)
-        await quiet(world)
-
-
-async def test_the_jobset_controller_is_killed_while_a_job_runs(world: World):
-    job_id = await world.sbatch(JobRequest(nodes="2", ntasks=2, seconds=8.0))
-    await world.until_state(job_id, "RUNNING")
-
-    kubectl("-n", "jobset-system", "delete", "pod", "--all", "--grace-period=0", "--force")
-    later = await world.sbatch(JobRequest(seconds=0.3))
-
-    for one in (job_id, later):
-        assert (await world.until_state(one, "COMPLETED", seconds=90)).restarts == 0
 
 
 async def test_a_cordoned_machine_takes_no_new_job_and_keeps_the_one_that_runs(world: World):

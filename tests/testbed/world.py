@@ -23,7 +23,16 @@ from k8s_bridge.sandbox.slurm_real import RealSlurm
 from k8s_bridge.sandbox.slurm_real.files import write_secret
 from k8s_bridge.sandbox.slurm_real.process import end_marked
 from k8s_bridge.sandbox.world import World, WorldConfig, objects
-from k8s_bridge.sandbox.world.config import AUTH_SECRET, NAMESPACE, PARTITIONS
+from k8s_bridge.sandbox.world.config import (
+    AUTH_SECRET,
+    CLASSES,
+    FLAVOR,
+    NAMESPACE,
+    PARTITIONS,
+    TEAM_A,
+    TEAM_B,
+)
+from k8s_bridge.sandbox.world.objects import COHORT, SHARED_QUEUE
 from k8s_bridge.sandbox.world.pulse import Pulse
 from k8s_bridge.sandbox.world.real_side import RealSide
 from testbed import chart, images, install, node, ray_cluster
@@ -45,7 +54,13 @@ SlurmdTimeout=10
 SlurmdSpoolDir=/var/spool/slurmd
 SlurmdPidFile=/run/slurmd.pid
 """
-_OLD = ("clusterqueues", "resourceflavors", "workloadpriorityclasses", "cohorts")
+_OURS = {
+    "clusterqueues": (SHARED_QUEUE, TEAM_A, TEAM_B),
+    "resourceflavors": (FLAVOR,),
+    "workloadpriorityclasses": tuple(CLASSES),
+    "cohorts": (COHORT,),
+}
+"""What worlds make outside of their namespace, by kind."""
 
 
 class RealWorld(World):
@@ -148,11 +163,23 @@ async def _end_earlier(directory: Path) -> None:
     note.write_text(str(directory))
 
 
-def _clear() -> None:
-    """Remove what an earlier world left, and make the namespace anew."""
-    for mixing in kubectl("-n", NAMESPACE, "get", "workloadmixings", "--output=name").split():
-        # Its bridge is gone, and nobody else takes its finalizer off.
-        kubectl("-n", NAMESPACE, "patch", mixing, "--type=merge", '--patch={"metadata":{"finalizers":null}}')
+def clear_all() -> None:
+    """Remove what a run that was killed left, of Slurm's worlds and of Ray's."""
+    _release_mixings()
     kubectl("delete", "namespace", NAMESPACE, ray_cluster.NAMESPACE, "--ignore-not-found", "--timeout=180s")
-    kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OLD), "--all", "--timeout=30s")
+    kubectl("delete", ",".join(f"{kind}.kueue.x-k8s.io" for kind in _OURS), "--all", "--timeout=30s")
+
+
+def _clear() -> None:
+    """Remove what an earlier world left, and make the namespace anew; others may be at work in theirs."""
+    _release_mixings()
+    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=180s")
+    for kind, names in _OURS.items():
+        kubectl("delete", f"{kind}.kueue.x-k8s.io", *names, "--ignore-not-found", "--timeout=30s")
     kubectl("create", "namespace", NAMESPACE)
+
+
+def _release_mixings() -> None:
+    """Their bridge is gone, and nobody else takes its finalizer off."""
+    for mixing in kubectl("-n", NAMESPACE, "get", "workloadmixings", "--output=name").split():
+        kubectl("-n", NAMESPACE, "patch", mixing, "--type=merge", '--patch={"metadata":{"finalizers":null}}')

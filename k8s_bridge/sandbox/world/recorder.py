@@ -10,7 +10,7 @@ from typing import Any
 from k8s_bridge.core import naming
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.history import Change
-from k8s_bridge.sandbox.apiserver.kinds import ALL, CLUSTERQUEUES, JOBS, JOBSETS, PODS, WORKLOADS
+from k8s_bridge.sandbox.apiserver.kinds import ALL, CLUSTERQUEUES, JOBS, JOBSETS, LOCALQUEUES, PODS, WORKLOADS
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.controllers.quantity import Amounts, amounts
@@ -42,7 +42,8 @@ class Recorder:
     @property
     def timeline(self) -> Timeline:
         """Everything until now."""
-        queues = self._storage.list(CLUSTERQUEUES)
+        used = {queue["spec"]["clusterQueue"] for queue in self._storage.list(LOCALQUEUES)}
+        queues = [one for one in self._storage.list(CLUSTERQUEUES) if one["metadata"]["name"] in used]
         return Timeline(
             begun=self._begun,
             admissions=list(self._admissions),

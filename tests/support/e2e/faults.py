@@ -15,7 +15,7 @@ from support.e2e.keeper import bridge_of
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LASTS = 4.0
-LONG = 12.0
+LONG = 8.0
 """Seconds of the job that runs when the fault begins."""
 RUNS_AGAIN: Mapping[str, bool] = {
     "slurmctld-restarts": False,
