@@ -7,10 +7,12 @@ RUN := .venv/bin/
 AGAIN := $(RUN)pytest --last-failed --last-failed-no-failures=none
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
 on_testbed = $(TESTBED) run $(RUN)pytest -m testbed $(1) || $(TESTBED) run $(AGAIN) -m testbed $(1) -n 0
-# What takes a machine's power or ends what all need runs alone, and last what asks which rights were used by all.
+# Slurm beside Ray, Kueue's and JobSet's behaviour at any width; what takes a machine's power or ends what all need
+# runs alone, and last what asks which rights were used by all.
+RAY := tests/conformance/ray
 ALONE := $(addprefix tests/,testbed/test_outages.py testbed/test_ray_slurm.py conformance/test_pods_node_lost.py \
   testbed/test_used_rights.py)
-OTHERS := $(addprefix --ignore=,$(ALONE))
+but = $(addprefix --ignore=,$(1))
 
 .PHONY: help demo test test-fast test-all testbed testbed-down testbed-test testbed-bench lint fmt bench soak docs packages test-packages
 
@@ -48,8 +50,8 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 	$(TESTBED) down
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
-	$(call on_testbed,tests/testbed $(OTHERS) -n 2 --dist loadgroup)
-	$(call on_testbed,tests/conformance $(OTHERS) -n 4 --dist worksteal)
+	$(call on_testbed,tests/testbed $(RAY) $(call but,$(ALONE)) -n 2 --dist loadgroup)
+	$(call on_testbed,tests/conformance $(call but,$(RAY) $(ALONE)) -n 4 --dist worksteal)
 	$(call on_testbed,$(ALONE))
 
 testbed-bench: .venv/.ready ## the scenarios of bench that a testbed can take, with its own budgets

@@ -36,7 +36,11 @@ def testbed_ray():
         yield cluster
 
 
-@pytest.fixture(params=[Side.SANDBOX, pytest.param(Side.TESTBED, marks=pytest.mark.testbed)])
+_ON_THE_TESTBED = [pytest.mark.testbed, pytest.mark.xdist_group("ray")]
+"""There is room for one shared cluster."""
+
+
+@pytest.fixture(params=[Side.SANDBOX, pytest.param(Side.TESTBED, marks=_ON_THE_TESTBED)])
 async def ray(request: pytest.FixtureRequest) -> AsyncIterator[Ray]:
     """A shared RayCluster that is ready, in either world."""
     if request.param is Side.SANDBOX:
