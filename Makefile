@@ -6,7 +6,7 @@ RUN := .venv/bin/
 # Real daemons share the machine with other tests: what failed is run once more, alone. What fails alone, fails.
 AGAIN := $(RUN)pytest --last-failed --last-failed-no-failures=none
 TESTBED := PYTHONPATH=tests $(RUN)python -m testbed
-on_testbed = $(TESTBED) run $(RUN)pytest -m testbed $(1) || $(TESTBED) run $(AGAIN) -m testbed $(1) -n 0
+on_testbed = $(TESTBED) run $(RUN)pytest -m testbed $(1) || $(TESTBED) run $(AGAIN) -m testbed $(1) -n 1
 # Slurm beside Ray, Kueue's and JobSet's behaviour at any width; what takes a machine's power or ends what all need
 # runs alone, and last what asks which rights were used by all.
 RAY := tests/conformance/ray

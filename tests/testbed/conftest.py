@@ -26,8 +26,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         clear_all()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """There is room for one world with Slurm, and beside it for one Ray cluster."""
+    """There is room for one world with Slurm, and beside it for one Ray cluster. First, for xdist looks then."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(_LIMIT), append=False)
