@@ -50,7 +50,7 @@ testbed-down: .venv/.ready ## end it; only its build cache stays
 	$(TESTBED) down
 
 testbed-test: .venv/.ready ## the same scenarios as in the sandbox, on the testbed
-	$(call on_testbed,tests/testbed $(RAY) $(call but,$(ALONE)) -n 2 --dist loadgroup)
+	$(call on_testbed,tests/testbed $(RAY) $(call but,$(ALONE)) -n 2 --dist loadscope)
 	$(call on_testbed,tests/conformance $(call but,$(RAY) $(ALONE)) -n 4 --dist worksteal)
 	$(call on_testbed,$(ALONE))
 

@@ -13,6 +13,7 @@ from support.e2e.keeper import Keeper  # noqa: E402
 
 from k8s_bridge.sandbox.world import Backend, World, WorldConfig  # noqa: E402
 from testbed import lifecycle  # noqa: E402
+from testbed.lanes import Lanes  # noqa: E402
 from testbed.places import HERE  # noqa: E402
 from testbed.world import RealWorld, clear_all  # noqa: E402
 
@@ -26,13 +27,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         clear_all()
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes | None:
+    return Lanes(config, log) if config.getoption("dist") == "loadscope" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """There is room for one world with Slurm, and beside it for one Ray cluster. First, for xdist looks then."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(_LIMIT), append=False)
-            item.add_marker(pytest.mark.xdist_group("ray" if "_ray" in item.path.stem else "slurm"))
 
 
 @pytest.fixture(scope="module")

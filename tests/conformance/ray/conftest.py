@@ -36,11 +36,7 @@ def testbed_ray():
         yield cluster
 
 
-_ON_THE_TESTBED = [pytest.mark.testbed, pytest.mark.xdist_group("ray")]
-"""There is room for one shared cluster."""
-
-
-@pytest.fixture(params=[Side.SANDBOX, pytest.param(Side.TESTBED, marks=_ON_THE_TESTBED)])
+@pytest.fixture(params=[Side.SANDBOX, pytest.param(Side.TESTBED, marks=pytest.mark.testbed)])
 async def ray(request: pytest.FixtureRequest) -> AsyncIterator[Ray]:
     """A shared RayCluster that is ready, in either world."""
     if request.param is Side.SANDBOX:
