@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from k8s_bridge.ray.head import Placed, RayNode, Submission
 
-_RAYS_OWN = "JobSupervisor"
-"""The actor by which Ray watches a driver; it runs where the driver runs, and belongs to nobody's job."""
+_SUPERVISOR = "_ray_internal_job_actor_"
+"""So the actor is called by which Ray watches a driver, before the submission id: it is where the driver is,
+and belongs to a job of Ray's own."""
 
 
 class Direction(StrEnum):
@@ -37,18 +38,19 @@ def leaks(
     nodes: Iterable[RayNode],
     submissions: Iterable[Submission],
     placed: Iterable[Placed],
-    owners: Mapping[str, str],
+    token_of: Callable[[str], str],
 ) -> Iterator[Leak]:
-    """All that is found. `owners`: submission id -> token of its workers, of each job that was let go."""
+    """All that is found. `token_of`: the token of the workers of a submission's job; "" when it has none."""
     homes = {node.node_id: node.token for node in nodes if node.alive}
     whose = {one.job_id: one.submission_id or "" for one in submissions if one.job_id}
     for work in placed:
         home = homes.get(work.node_id or "")
-        if home is None or work.name == _RAYS_OWN:
+        if home is None or work.of_actor:
             continue
-        submission = whose.get(work.job_id, "")
-        token = owners.get(submission, "")
+        driver = (work.name or "").startswith(_SUPERVISOR)
+        submission = (work.name or "").removeprefix(_SUPERVISOR) if driver else whose.get(work.job_id, "")
+        name, token = "driver" if driver else work.name or "", token_of(submission)
         if home and home != token:
-            yield Leak(token=home, direction=Direction.IN, submission=submission, name=work.name or "")
-        if token and home != token:
-            yield Leak(token=token, direction=Direction.OUT, submission=submission, name=work.name or "")
+            yield Leak(token=home, direction=Direction.IN, submission=submission, name=name)
+        if token and home != token and not driver:  # a driver may be wanted on the head
+            yield Leak(token=token, direction=Direction.OUT, submission=submission, name=name)

@@ -15,6 +15,7 @@ from k8s_bridge.ray import names
 from k8s_bridge.ray.addresses import Addresses
 from k8s_bridge.ray.audit import Direction, Leak, leaks
 from k8s_bridge.ray.head import Address, RayHead
+from k8s_bridge.ray.owners import Owners
 from k8s_bridge.ray.release import Release
 from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.tables import CLUSTER, JOB, Tables
@@ -71,7 +72,7 @@ class Auditor:
         for cluster in self._tables.clusters.values():
             if not self._setup().manages(cluster.metadata.name):
                 continue
-            jobs = {token: (job, submission) for token, job, submission in self._released(cluster)}
+            jobs = dict(self._released(cluster))
             if not jobs:
                 continue
             try:
@@ -81,22 +82,23 @@ class Auditor:
             except BridgeError:
                 continue  # the head is away: nothing runs, and nothing leaks
 
-    def _released(self, cluster: RayCluster) -> Iterator[tuple[str, RayJob, str]]:
+    def _released(self, cluster: RayCluster) -> Iterator[tuple[str, RayJob]]:
+        """The jobs that were let go, each by the token of its workers."""
         for job in self._tables.jobs.by(CLUSTER, cluster.metadata.name):
             release = Release.parse(job.metadata.annotations.get(names.RELEASED, ""))
             jobset = next(iter(self._tables.jobsets.by(JOB, job.metadata.uid)), None)
             token = jobset.metadata.annotations.get(names.TOKEN, "") if jobset else ""
             if release is not None and token:
-                yield token, job, release.job_id
+                yield token, job
 
-    async def _look(self, address: Address, jobs: dict[str, tuple[RayJob, str]]) -> None:
+    async def _look(self, address: Address, jobs: dict[str, RayJob]) -> None:
         head = self._head
         placed = [*await head.running_tasks(address), *await head.living_actors(address)]
         found = leaks(
             nodes=await head.nodes(address),
             submissions=await head.submissions(address),
             placed=placed,
-            owners={submission: token for token, (_, submission) in jobs.items()},
+            token_of=Owners(jobs),
         )
         told: dict[str, int] = {}
         for leak in found:
@@ -105,7 +107,7 @@ class Auditor:
             self._counted(leak)
             told[leak.token] = told.get(leak.token, 0) + 1
             if told[leak.token] <= _TOLD:
-                await self._tell(leak, jobs[leak.token][0])
+                await self._tell(leak, jobs[leak.token])
             if leak.direction is Direction.IN and leak.submission:
                 await self._end(address, leak.submission)
 

@@ -60,6 +60,12 @@ class Placed(msgspec.Struct, frozen=True):
     node_id: str | None = None
     state: str = ""
     name: str | None = None
+    type: str = ""
+
+    @property
+    def of_actor(self) -> bool:
+        """A task that an actor does: it is where the actor is."""
+        return self.type in {"ACTOR_TASK", "ACTOR_CREATION_TASK"}
 
 
 class _Result(msgspec.Struct, frozen=True):

@@ -160,8 +160,9 @@ def test_strangers_on_a_jobs_workers_are_told_of(bridge, idle):
 
     stranger = bridge.cluster.submit(strangers(seconds=90))
 
-    wait("the leak is told", lambda: "Leak" in events("host"))
+    wait("the leak is told", lambda: leaks("host"))
     bridge.cluster.stop(stranger)
+    assert all(f" of {stranger} " in told for told in leaks("host"))
 
 
 def test_a_worker_that_is_lost_is_replaced_and_the_driver_runs_on(bridge, idle):
@@ -197,8 +198,10 @@ def confine(mode: str) -> None:
     kubectl("-n", NAMESPACE, "patch", "workloadmixing", "ray", "--type=merge", f"--patch={patch}")
 
 
-def events(name: str) -> set[str]:
-    return {event["reason"] for event in items("events") if event["involvedObject"]["name"] == name}
+def leaks(name: str) -> set[str]:
+    """The texts of its events of leaks."""
+    found = [event for event in items("events") if event["involvedObject"]["name"] == name]
+    return {event["message"] for event in found if event["reason"] == "Leak"}
 
 
 def test_jobs_outlive_the_head_of_their_cluster(bridge, idle):
@@ -219,3 +222,4 @@ def test_jobs_outlive_the_head_of_their_cluster(bridge, idle):
 
     wait("it succeeds", lambda: status("headless") == "SUCCEEDED")
     say(f"from the head's end to its own {time.monotonic() - began:.1f} s")
+    assert not leaks("headless")

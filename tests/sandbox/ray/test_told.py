@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
-from support.ray_sandbox import NAMESPACE, sandbox
+import pytest
+from support.ray_sandbox import CLUSTER, NAMESPACE, RaySandbox, sandbox
+
+from k8s_bridge.ray import auditor
+from k8s_bridge.sandbox.apiserver import kinds
 
 
 async def test_a_waiting_job_is_shown_and_explained_and_counted(tmp_path: Path):
@@ -35,3 +39,31 @@ async def test_a_waiting_job_is_shown_and_explained_and_counted(tmp_path: Path):
             f'ray_bridge_oldest_unit_age_seconds{{state="Queued",workloadmixing="{NAMESPACE}/main"}}'
             in metrics
         )
+
+
+async def test_drivers_on_another_jobs_workers_are_told_of_and_never_its_own_not_even_a_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(auditor, "SECONDS", 0.05)
+    async with sandbox(tmp_path) as world, world.bridge():
+        world.submit("host", seconds=60.0)
+        await world.until(lambda: world.status("host") == "RUNNING", what="it runs")
+        before = world.controllers.ray.at(NAMESPACE, CLUSTER)
+        world.storage.delete(kinds.PODS, NAMESPACE, world.head(), grace_seconds=0)
+        await world.until(
+            lambda: world.controllers.ray.at(NAMESPACE, CLUSTER) not in (before, None), what="a new head"
+        )
+        await world.until(lambda: "RUNNING" in world.submissions().values(), what="it runs again")
+
+        head = world.controllers.ray.at(NAMESPACE, CLUSTER)
+        assert head is not None
+        head.submit({"entrypoint": "sleep 60", "submission_id": "stranger", "entrypoint_num_cpus": 0.1})
+
+        await world.until(lambda: told(world), what="the stranger is told of")
+        assert told(world) == {"driver of stranger runs on this job's workers"}
+
+
+def told(world: RaySandbox) -> set[str]:
+    """The texts of all events of leaks."""
+    found = world.storage.list(kinds.EVENTS, namespace=NAMESPACE)
+    return {event["message"] for event in found if event["reason"] == "Leak"}
