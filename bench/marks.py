@@ -12,6 +12,8 @@ class Mark(StrEnum):
     """A moment of a job's life, seen at the servers."""
 
     SUBMITTED = "in Slurm"
+    TOLD = "told"
+    """What tells the bridge of the job was started; sbatch had ended."""
     SHOWN = "answer shows job"
     """slurmrestd sent the bridge an answer with the job in it."""
     ASKED = "JobSet asked for"
@@ -46,6 +48,8 @@ class Stage:
 
 STAGES = (
     Stage(name="pickup", begin=Mark.SUBMITTED, end=Mark.ASKED),
+    Stage(name="sbatch", begin=Mark.SUBMITTED, end=Mark.TOLD),
+    Stage(name="told_to_shown", begin=Mark.TOLD, end=Mark.SHOWN),
     Stage(name="poll_to_jobset", begin=Mark.SHOWN, end=Mark.ASKED),
     Stage(name="wait_for_quota", begin=Mark.ASKED, end=Mark.ADMITTED),
     Stage(name="provision", begin=Mark.ADMITTED, end=Mark.REGISTERED),

@@ -1,14 +1,16 @@
 """Scenario `nudged`: as `alone`, but the bridge asks Slurm once a minute, and is told of each sbatch.
 
 It is told by the script that `k8s-bridge slurm-plugin --nudge` writes, started as slurmctld would: the time
-includes a shell and curl.
+includes a shell and curl (in `told_to_shown`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from time import perf_counter
 
+from bench.marks import Mark
 from bench.places import Place
 from bench.report import Result
 from bench.stage import scene
@@ -32,6 +34,7 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
         for _ in range(jobs):
             await asyncio.sleep(_CALM)
             job_id = await stage.submit(JobRequest(seconds=0.2))
+            witness.marks.stamp(job_id, Mark.TOLD, perf_counter())
             await _nudge(script)
             await stage.until_gone(job_id, seconds=_WITHIN)
     return Result(scenario="nudged", measured=witness.marks.table("nudged"), detail={"jobs": jobs})
