@@ -20,6 +20,7 @@ HAPPENINGS = (
     World.nodes_register,
     World.pods_vanish,
     World.slurm_starts,
+    World.slurm_starts_sooner,
     World.job_ends_in_time,
     World.scontrol_hold,
     World.scontrol_hold_running,

@@ -29,7 +29,7 @@ from k8s_bridge.core import effects as kube
 from k8s_bridge.core import naming
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm import effects as fx
-from k8s_bridge.slurm.facts import identity, is_pinned
+from k8s_bridge.slurm.facts import denies_our_hold, identity, is_pinned
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job, Node
 from k8s_bridge.slurm.unit import Partition, Presence, Unit
@@ -82,6 +82,10 @@ class World:
     silent: set[str] = field(default_factory=set)
     """Pods whose slurmd will not register (again)."""
     held_by_other: bool = False
+    held_by_us: bool = False
+    """Although it runs: it started just as it was held again."""
+    overtakes: bool = False
+    """It will start just as it is held again, if it can."""
     limited: bool = False
     """A limit of its association keeps Slurm from starting it."""
     cancelled_by_us: bool = False
@@ -227,6 +231,10 @@ class World:
             self.nodes[name] = "ALLOCATED"
         self._job(states=frozenset({"RUNNING"}), nodes=",".join(chosen), reason="None")
 
+    def slurm_starts_sooner(self) -> None:
+        """Than the bridge's next hold on the job arrives: Slurm holds what runs, and does no more of it."""
+        self.overtakes = True
+
     def job_ends(self) -> None:
         if self.job and "RUNNING" in self.job.states:
             if all(self.live(n) for n in self.job.nodes.split(",")):
@@ -282,7 +290,7 @@ class World:
             self._job(reason="None")
 
     def scontrol_release(self) -> None:
-        if self.job and "RUNNING" in self.job.states and self.job.held:
+        if self.job and "RUNNING" in self.job.states and self.job.held and not self.held_by_us:
             self._job(held=False, reason="None")
         if self.job and self.job.pending and self.job.held and self.job.admin_comment:
             self.held_by_other = False
@@ -319,11 +327,8 @@ class World:
             case fx.TakeHold(text=text):
                 self._must_pend()
                 self._job(held=True, reason="JobHeldAdmin", admin_comment=text)
-            case fx.Rehold(constraints=constraints, text=text):
-                self._must_pend()
-                if self.held_by_other:
-                    raise Conflict("held by somebody else")
-                self._job(held=True, reason="JobHeldAdmin", admin_comment=text, features=constraints)
+            case fx.Rehold():
+                self._rehold(effect)
             case fx.PinAndRelease():
                 self._release(effect)
             case fx.AllowRequeue():
@@ -344,7 +349,7 @@ class World:
             case fx.Warn(nodes=nodes):
                 self._warn(nodes)
             case fx.SetText(text=text):
-                self._job(admin_comment=text)
+                self._say(text)
             case fx.Acknowledge(comment=comment):
                 self._job(comment=comment)
             case fx.SetPriority(priority=priority):
@@ -353,6 +358,26 @@ class World:
                 self._patch(effect)
             case kube.Delete():
                 self.jobset_deleted()
+
+    def _rehold(self, effect: fx.Rehold) -> None:
+        if self.overtakes:
+            self.overtakes = False
+            self.slurm_starts()
+            self.held_by_us = self.job is not None and "RUNNING" in self.job.states and not self.job.held
+            if self.held_by_us:
+                self._job(held=True, reason="JobHeldAdmin", admin_comment=effect.text)
+        self._must_pend()
+        if self.held_by_other:
+            raise Conflict("held by somebody else")
+        held = {"held": True, "reason": "JobHeldAdmin"}
+        self._job(**held, admin_comment=effect.text, features=effect.constraints)
+
+    def _say(self, text: str) -> None:
+        assert self.job
+        if denies_our_hold(self.job, text):
+            self.held_by_us = False
+            self._job(held=False, reason="None")
+        self._job(admin_comment=text)
 
     def _release(self, effect: fx.PinAndRelease) -> None:
         self._must_pend()
@@ -458,7 +483,8 @@ class World:
     def _requeue(self) -> None:
         assert self.job
         self._free_nodes()
-        self.held_by_other = self.job.held
+        self.held_by_other = self.job.held and not self.held_by_us
+        self.held_by_us = False
         self._job(
             states=frozenset({"PENDING"}),
             nodes="",
@@ -469,6 +495,7 @@ class World:
 
     def _end(self, state: str) -> None:
         self._free_nodes()
+        self.held_by_us = False
         self._job(states=frozenset({state}), held=False)
 
     def _free_nodes(self) -> None:
