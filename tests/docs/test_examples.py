@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import yaml
+from support.chart import CASES, render, values_of
 
 from api.load import load_file
+from k8s_bridge.ray import names
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.custom import check_fields, serve_custom_resources
 from k8s_bridge.sandbox.apiserver.storage import Storage
+from k8s_bridge.sandbox.controllers.kuberay.names import NODE_TYPE_LABEL
 from k8s_bridge.slurm.policy import Policies
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,3 +36,25 @@ def test_queues_and_the_workloadmixing_are_taken_and_name_each_other():
     classes = {one["metadata"]["name"] for one in storage.list(kinds.PRIORITYCLASSES)}
     assert {name for names, _ in routes for name in names} == queues
     assert {name for _, names in routes for name in names} == classes
+
+
+def test_heads_are_open_to_the_bridge_submitters_and_workers_by_the_labels_that_they_have():
+    policy = yaml.safe_load((EXAMPLES / "ray-head-networkpolicy.yaml").read_text())["spec"]
+    dashboard, everything = policy["ingress"]
+    (ray,) = (case for case in CASES if case.stem == "ray")
+    (bridge,) = (one for one in render(values_of(ray)) if one["kind"] == "Deployment")
+
+    assert policy["podSelector"] == {"matchLabels": {NODE_TYPE_LABEL: "head"}}
+    assert dashboard["ports"] == [{"port": 8265}]
+    ours, _, submitters = map(labels, dashboard["from"])
+    assert ours.items() <= bridge["spec"]["template"]["metadata"]["labels"].items()
+    assert submitters == {names.SUBMITTER: "true"}
+    assert "ports" not in everything
+    assert [labels(peer) for peer in everything["from"]] == [
+        {NODE_TYPE_LABEL: "worker"},
+        {names.MANAGED_BY: names.MANAGER},
+    ]
+
+
+def labels(peer: dict[str, Any]) -> dict[str, str]:
+    return dict(peer["podSelector"]["matchLabels"])
