@@ -6,7 +6,9 @@ import gc
 
 from k8s_bridge.runtime.controller import K, Outcome, Result
 
-THRESHOLDS = (50_000, 20, 50)
+THRESHOLDS = (5_000, 10, 10)
+"""Large enough for listings of 20,000 jobs. A fault leaves cycles (an error holds the frames that it passed),
+which lie about until so many objects are there: these few are a megabyte."""
 
 
 def tune() -> None:
@@ -15,8 +17,11 @@ def tune() -> None:
 
 
 def freeze_when_open(outcome: Outcome[K]) -> None:
-    """Hook of a loop: when its sources are synced, what is there stays and need not be walked again."""
+    """Hook of a loop: when its sources are synced, what is there stays and need not be walked again.
+
+    What ended since the last time is looked for first: once frozen, a cycle that nobody uses would stay, too.
+    """
     if outcome.result is Result.GATE and outcome.state == "open":
-        if not gc.get_freeze_count():
-            gc.collect()
+        gc.unfreeze()
+        gc.collect()
         gc.freeze()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,14 @@ def test_a_file_and_a_resource_exclude_each_other():
         Settings(workloadmixing="hpc/main", config=Path("x"))
 
 
+OPEN = Outcome(controller="a", key=None, result=Result.GATE, state="open")
+
+
 @pytest.fixture
 def _restore_gc():
     thresholds = gc.get_threshold()
     yield
+    gc.enable()
     gc.unfreeze()
     gc.set_threshold(*thresholds)
 
@@ -50,8 +55,27 @@ def _restore_gc():
 @pytest.mark.usefixtures("_restore_gc")
 def test_the_collector_is_tuned_at_start_and_frozen_when_a_loop_opens():
     memory.tune()
-    assert gc.get_threshold() == (50_000, 20, 50)
+    assert gc.get_threshold() == memory.THRESHOLDS
     memory.freeze_when_open(Outcome(controller="a", key=None, result=Result.GATE, state="blocked"))
     assert gc.get_freeze_count() == 0
-    memory.freeze_when_open(Outcome(controller="a", key=None, result=Result.GATE, state="open"))
+    memory.freeze_when_open(OPEN)
     assert gc.get_freeze_count() > 0
+
+
+class Cycle:
+    """Something that is in use no more, but by itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.usefixtures("_restore_gc")
+def test_what_ended_between_two_openings_of_a_gate_is_not_kept_for_ever():
+    gc.disable()  # it may come by at any moment: then nothing would be left to be frozen
+    frozen = Cycle()
+    memory.freeze_when_open(OPEN)
+    young = Cycle()
+    ended = [weakref.ref(frozen), weakref.ref(young)]
+    del frozen, young
+    memory.freeze_when_open(OPEN)
+    assert [ref() for ref in ended] == [None, None]
