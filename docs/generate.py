@@ -24,6 +24,7 @@ from k8s_bridge.cli.main import main as program
 from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.ray.decide import TABLE as RAY
 from k8s_bridge.ray.decide import Row as RayRow
+from k8s_bridge.runtime.doctor.verdict import Check
 from k8s_bridge.runtime.families import Family, Kind
 from k8s_bridge.runtime.metrics import Metrics, Stage
 from k8s_bridge.sandbox.faults import FAULTS
@@ -32,7 +33,6 @@ from k8s_bridge.slurm.decide import TABLE
 from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
 from k8s_bridge.slurm.doctor.checks.mixing import MIXING
 from k8s_bridge.slurm.doctor.checks.slurm import SLURM
-from k8s_bridge.slurm.doctor.verdict import Check
 from k8s_bridge.slurm.eligibility import RULES
 from k8s_bridge.slurm.layout import Exclusive, plan
 from k8s_bridge.slurm.row import Row

@@ -11,10 +11,10 @@ from support.plugin_slurmctld import mixing
 
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.doctor.verdict import Result, Verdict, results
 from k8s_bridge.sandbox.slurm_real import RealSlurm, available
 from k8s_bridge.slurm.doctor.checks.slurm import SLURM
 from k8s_bridge.slurm.doctor.look_slurm import Means, look
-from k8s_bridge.slurm.doctor.verdict import Result, Verdict, results
 
 pytestmark = pytest.mark.slurm
 WELL = ""

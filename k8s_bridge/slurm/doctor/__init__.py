@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from k8s_bridge.runtime.doctor.verdict import Result, Verdict
 from k8s_bridge.slurm.doctor.conf import NotAConfiguration, parse
 from k8s_bridge.slurm.doctor.examine import Subject, examine
 from k8s_bridge.slurm.doctor.look_slurm import Means
-from k8s_bridge.slurm.doctor.verdict import Result, Verdict
 
 __all__ = ["Means", "NotAConfiguration", "Result", "Subject", "Verdict", "examine", "parse"]

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from api.problems import InvalidWorkloadMixing
 from api.v1alpha1.workloadmixing import WorkloadMixing
-from api.views import Condition
 from k8s_bridge.core.errors import BridgeError
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.doctor.looking import deployments, seen, served
+from k8s_bridge.runtime.doctor.mixings import Found, find
+from k8s_bridge.runtime.doctor.verdict import Hidden, Result, Verdict, results
+from k8s_bridge.runtime.doctor.views import Deployment, Namespace
 from k8s_bridge.runtime.settings import LEASE_NAME
-from k8s_bridge.runtime.sources import MixingObject, read_object
 from k8s_bridge.slurm.doctor import look_cluster, look_mixing, look_slurm
-from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
+from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER, WANTED
 from k8s_bridge.slurm.doctor.checks.mixing import MIXING, references
 from k8s_bridge.slurm.doctor.checks.slurm import SLURM
-from k8s_bridge.slurm.doctor.look_cluster import seen
 from k8s_bridge.slurm.doctor.look_slurm import Means
 from k8s_bridge.slurm.doctor.rights import Right, everywhere, in_namespace, to_lead, to_read
-from k8s_bridge.slurm.doctor.sight import ClusterSight, Hidden
-from k8s_bridge.slurm.doctor.verdict import Result, Verdict, results
-from k8s_bridge.slurm.doctor.views import Deployment, Namespace
+from k8s_bridge.slurm.doctor.sight import ClusterSight
 
 CLUSTER_NAME = "cluster"
 _READ_BY_BRIDGE = ("slurmTokenSecretRef", "slurmCARef", "slurmClientCertRef")
@@ -40,14 +38,6 @@ class Subject:
     within: bool = False
     """Whether this runs in the bridge's own pod, so that its own rights are the bridge's."""
     means: Means = field(default_factory=Means)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """A WorkloadMixing, with its conditions when it is in the cluster."""
-
-    mixing: WorkloadMixing
-    conditions: tuple[Condition, ...] | None = None
 
 
 async def examine(server: ApiServer, subject: Subject) -> list[Result]:
@@ -86,26 +76,26 @@ class _Examination:
     def __init__(self, client: KubeClient, subject: Subject) -> None:
         self._client = client
         self._subject = subject
-        self._found: list[_Found] = [_Found(mixing=mixing) for mixing in subject.files]
+        self._found = [Found(mixing=mixing) for mixing in subject.files]
         self._told: list[Result] = []
 
     async def whole(self) -> list[Result]:
         """Every result, in the order of the tables."""
         try:
-            served, resources = await look_cluster.served(self._client)
+            served_ = await served(self._client, WANTED)
         except BridgeError as error:
             return [_no_cluster(self._client.server, error)]
-        deployments = await look_cluster.deployments(self._client)
-        seen_ = () if isinstance(deployments, Hidden) else deployments
+        running = await deployments(self._client)
+        seen_ = () if isinstance(running, Hidden) else running
         bridge = look_cluster.bridge_of(seen_)
-        await self._find()
+        found, self._told = await find(self._client, self._subject.namespaces, only=self._subject.only)
+        self._found += found
         account = self._subject.account or _account(bridge)
         cluster = ClusterSight(
-            served=served,
-            resources=resources,
+            served=served_,
             rights=await look_cluster.rights(self._client, self._rights(bridge), account=account),
             whose=self._whose(account),
-            deployments=deployments,
+            deployments=running,
             kueue=await look_cluster.kueue_config(self._client, seen_),
             namespaces={
                 name: await seen(self._client.get(Namespace, name=name)) for name in self._subject.namespaces
@@ -119,29 +109,6 @@ class _Examination:
         if account:
             return f"ServiceAccount {account}"
         return "this pod's ServiceAccount" if self._subject.within else ""
-
-    async def _find(self) -> None:
-        for namespace in self._subject.namespaces:
-            listed = await seen(self._client.list(MixingObject, namespace=namespace))
-            for one in listed.items if listed and not isinstance(listed, Hidden) else ():
-                if not self._subject.only or one.key in self._subject.only:
-                    self._read(one)
-
-    def _read(self, found: MixingObject) -> None:
-        try:
-            self._found.append(_Found(mixing=read_object(found), conditions=found.status.conditions))
-        except InvalidWorkloadMixing as error:
-            self._told += [
-                Result(
-                    check="document",
-                    about=found.key,
-                    verdict=Verdict.WRONG,
-                    seen=f"{problem.path}: {problem.why}",
-                    why="no bridge can serve it",
-                    cure=problem.fix,
-                )
-                for problem in error.problems
-            ]
 
     def _rights(self, bridge: Deployment | None) -> Iterator[Right]:
         yield from everywhere()
@@ -163,7 +130,7 @@ class _Examination:
             sight = await look_mixing.look(
                 self._client, one.mixing, conditions=one.conditions, gates=gates, others=others
             )
-            told += results(MIXING, sight, about=_key(one.mixing))
+            told += results(MIXING, sight, about=one.key)
             told += await _slurm(self._client, (one.mixing,), self._subject.means)
         return told
 

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import yaml
 
-from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.doctor.deployments import COMPONENT_LABEL, NAME_LABEL
+from k8s_bridge.runtime.doctor.looking import seen
+from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
+from k8s_bridge.runtime.doctor.views import Deployment, KueueConfig
 from k8s_bridge.runtime.gates import Gates, Transport
 from k8s_bridge.slurm.credentials import ConfigMap
-from k8s_bridge.slurm.doctor.checks.cluster import BRIDGE, KUEUE, NAME_LABEL, WANTED
+from k8s_bridge.slurm.doctor.checks.cluster import BRIDGE, KUEUE
 from k8s_bridge.slurm.doctor.rights import Right
-from k8s_bridge.slurm.doctor.sight import Hidden, Seen
-from k8s_bridge.slurm.doctor.views import Deployment, KueueConfig
 
-T = TypeVar("T")
+_SLURM = "slurm-bridge"
 _CONFIG_KEY = "controller_manager_config.yaml"
-_NOT_SERVED = ("NotFound", "Http404")
-
-
-class _Version(msgspec.Struct):
-    version: str
-
-
-class _Group(msgspec.Struct):
-    versions: tuple[_Version, ...] = ()
-
-
-class _Resource(msgspec.Struct):
-    name: str
-
-
-class _Resources(msgspec.Struct):
-    resources: tuple[_Resource, ...] = ()
 
 
 class _ReviewStatus(msgspec.Struct, frozen=True):
@@ -46,47 +29,6 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
 
 class _Review(msgspec.Struct):
     status: _ReviewStatus = _ReviewStatus()
-
-
-async def seen(asked: Awaitable[T]) -> Seen[T]:
-    """What comes of a read: the object, None when it is certainly not there, or why it stays hidden."""
-    try:
-        return await asked
-    except Missing:
-        return None
-    except BridgeError as error:
-        return Hidden(str(error))
-
-
-async def served(client: KubeClient) -> tuple[dict[str, tuple[str, ...]], dict[str, frozenset[str]]]:
-    """Versions by API group, and plurals by group/version, of what is wanted. Raises what reads raise."""
-    versions, resources = {}, {}
-    for wanted in WANTED:
-        group = wanted.partition("/")[0]
-        found = await _document(client, f"/apis/{group}", _Group)
-        versions[group] = tuple(one.version for one in found.versions)
-        listed = await _document(client, f"/apis/{wanted}", _Resources)
-        resources[wanted] = frozenset(one.name for one in listed.resources)
-    return versions, resources
-
-
-async def _document(client: KubeClient, path: str, kind: type[T]) -> T:
-    try:
-        return msgspec.json.decode(await client.document(path), type=kind)
-    except Terminal as error:
-        if error.reason in _NOT_SERVED:
-            return kind()
-        raise
-    except msgspec.MsgspecError as error:
-        raise Terminal(f"GET {path}: {error}", reason="Undecodable") from error
-
-
-async def deployments(client: KubeClient) -> tuple[Deployment, ...] | Hidden:
-    """Deployments of all namespaces; () where the kind is not served."""
-    found = await seen(client.list(Deployment))
-    if found is None or isinstance(found, Hidden):
-        return found or ()
-    return tuple(found.items)
 
 
 async def kueue_config(client: KubeClient, found: Iterable[Deployment]) -> Seen[KueueConfig]:
@@ -110,8 +52,9 @@ def _config(text: str) -> Seen[KueueConfig]:
 
 
 def bridge_of(found: Iterable[Deployment]) -> Deployment | None:
-    """The bridge's Deployment."""
-    return next((one for one in found if one.metadata.labels.get(NAME_LABEL) == BRIDGE), None)
+    """The Slurm bridge's Deployment; the chart makes others, which are other components."""
+    ours = (one for one in found if one.metadata.labels.get(NAME_LABEL) == BRIDGE)
+    return next((one for one in ours if one.metadata.labels.get(COMPONENT_LABEL, _SLURM) == _SLURM), None)
 
 
 def values(deployment: Deployment, option: str) -> tuple[str, ...]:

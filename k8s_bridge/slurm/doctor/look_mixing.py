@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import (
@@ -11,21 +10,20 @@ from api.views import (
     ClusterQueue,
     Condition,
     LocalQueue,
-    Object,
     ResourceFlavor,
     Topology,
     WorkloadPriorityClass,
 )
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.doctor.looking import every, listed, seen
+from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
+from k8s_bridge.runtime.doctor.views import Namespace, QueueDetails
 from k8s_bridge.runtime.gates import Gates
 from k8s_bridge.slurm.credentials import ConfigMap, Secret
 from k8s_bridge.slurm.doctor.checks.mixing import references
-from k8s_bridge.slurm.doctor.look_cluster import seen
-from k8s_bridge.slurm.doctor.sight import Hidden, MixingSight, Seen
-from k8s_bridge.slurm.doctor.views import Namespace, QueueDetails
+from k8s_bridge.slurm.doctor.sight import MixingSight
 from k8s_bridge.slurm.policy import Policies
 
-T = TypeVar("T", bound=Object)
 _KINDS: Mapping[str, type[Secret | ConfigMap]] = {"Secret": Secret, "ConfigMap": ConfigMap}
 
 
@@ -41,20 +39,20 @@ async def look(
     namespace = mixing.metadata.namespace
     routes = Policies(mixing).routes().values()
     queues = {name for names, _ in routes for name in names}
-    locals_ = await _all(client, LocalQueue, queues, namespace=namespace)
+    locals_ = await every(client, LocalQueue, queues, namespace=namespace)
     targets = {one.spec.cluster_queue for one in locals_.values() if isinstance(one, LocalQueue)}
-    flavors = await _list(client, ResourceFlavor)
+    flavors = await listed(client, ResourceFlavor)
     return MixingSight(
         mixing=mixing,
         conditions=conditions,
         namespace=await seen(client.get(Namespace, name=namespace)),
         local_queues=locals_,
-        cluster_queues=await _all(client, ClusterQueue, targets),
-        details=await _all(client, QueueDetails, targets),
-        classes=await _all(client, WorkloadPriorityClass, {name for _, names in routes for name in names}),
-        checks=await _list(client, AdmissionCheck),
+        cluster_queues=await every(client, ClusterQueue, targets),
+        details=await every(client, QueueDetails, targets),
+        classes=await every(client, WorkloadPriorityClass, {name for _, names in routes for name in names}),
+        checks=await listed(client, AdmissionCheck),
         flavors={one.metadata.name: one.spec.topology_name for one in flavors},
-        topologies={one.metadata.name: one for one in await _list(client, Topology)},
+        topologies={one.metadata.name: one for one in await listed(client, Topology)},
         objects=await _objects(client, mixing),
         gates=gates,
         rivals=rivals(mixing, others),
@@ -83,14 +81,3 @@ async def _objects(
         one = await seen(client.get(_KINDS[kind], name=name, namespace=mixing.metadata.namespace))
         found[kind, name] = one if one is None or isinstance(one, Hidden) else frozenset(one.data)
     return found
-
-
-async def _all(
-    client: KubeClient, view: type[T], names: Iterable[str], *, namespace: str = ""
-) -> dict[str, Seen[T]]:
-    return {name: await seen(client.get(view, name=name, namespace=namespace)) for name in sorted(names)}
-
-
-async def _list(client: KubeClient, view: type[T]) -> tuple[T, ...]:
-    found = await seen(client.list(view))
-    return () if found is None or isinstance(found, Hidden) else tuple(found.items)

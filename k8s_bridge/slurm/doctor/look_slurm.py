@@ -13,11 +13,12 @@ from pathlib import Path
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.core.errors import BridgeError, Terminal
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.slurm.client import SlurmClient, SlurmEndpoint, TokenSource
 from k8s_bridge.slurm.credentials import Credentials
 from k8s_bridge.slurm.doctor.conf import NotAConfiguration, parse
-from k8s_bridge.slurm.doctor.sight import Hidden, Seen, SlurmSight
+from k8s_bridge.slurm.doctor.sight import SlurmSight
 
 _SCONTROL_SECONDS = 15.0
 

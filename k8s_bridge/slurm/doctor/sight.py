@@ -4,38 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import AdmissionCheck, ClusterQueue, Condition, LocalQueue, Topology, WorkloadPriorityClass
+from k8s_bridge.runtime.doctor.kinds import Served
+from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
+from k8s_bridge.runtime.doctor.views import Deployment, KueueConfig, Namespace, QueueDetails
 from k8s_bridge.runtime.gates import Gates
 from k8s_bridge.slurm.client.results import Partition
 from k8s_bridge.slurm.doctor.rights import Right
-from k8s_bridge.slurm.doctor.views import Deployment, KueueConfig, Namespace, QueueDetails
 from k8s_bridge.slurm.model import Ping
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Could not be looked at: `why`, in the words of who refused."""
-
-    why: str
-
-
-Seen: TypeAlias = T | Hidden | None
-"""What is there; or not there (None); or it may not be known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSight:
     """The cluster as a whole."""
 
-    served: Mapping[str, tuple[str, ...]]
-    """Versions served of each API group; () where the group is not served."""
-    resources: Mapping[str, frozenset[str]]
-    """Plurals served of each group/version that is wanted."""
+    served: Served
     rights: Mapping[Right, bool | Hidden]
     whose: str
     """Whose rights these are; "" when they are those of whoever looks, who need not be the bridge."""

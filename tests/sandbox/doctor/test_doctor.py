@@ -17,10 +17,10 @@ from api.load import parse_workloadmixing
 from k8s_bridge.cli.main import main
 from k8s_bridge.cli.output import Exit
 from k8s_bridge.kube import auth
+from k8s_bridge.runtime.doctor.views import Selector, selects
 from k8s_bridge.sandbox.apiserver.kinds import ALL, DEPLOYMENTS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
 from k8s_bridge.slurm.doctor import Verdict, parse, rights
-from k8s_bridge.slurm.doctor.views import Selector, selects
 
 TESTS = Path(__file__).parents[2]
 FIXTURES, GOLDENS = TESTS / "fixtures" / "slurm", TESTS / "chart" / "goldens"

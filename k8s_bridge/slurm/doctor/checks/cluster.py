@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from k8s_bridge.runtime.doctor.deployments import running
+from k8s_bridge.runtime.doctor.kinds import Wanted, kinds_served
+from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
+from k8s_bridge.runtime.doctor.views import selects
 from k8s_bridge.slurm.doctor.rights import Right
-from k8s_bridge.slurm.doctor.sight import ClusterSight, Hidden
-from k8s_bridge.slurm.doctor.verdict import Check, Finding, doubtful, fine, unseen, wrong
-from k8s_bridge.slurm.doctor.views import Deployment, selects
+from k8s_bridge.slurm.doctor.sight import ClusterSight
 
-NAME_LABEL = "app.kubernetes.io/name"
 BRIDGE, KUEUE, JOBSET = "k8s-bridge", "kueue", "jobset"
-WANTED = {
+WANTED: Wanted = {
     "k8s-bridge.x-k8s.io/v1alpha1": (
         ("workloadmixings",),
         "install the CRD: k8s-bridge crd | kubectl apply --server-side --filename -",
@@ -37,45 +38,13 @@ _FRAMEWORK = "jobset.x-k8s.io/jobset"
 
 def kinds(sight: ClusterSight) -> Iterator[Finding]:
     """All kinds are served in the versions that are spoken here."""
-    for version, (plurals, cure) in WANTED.items():
-        group = version.partition("/")[0]
-        others = ", ".join(sight.served.get(group, ()))
-        missing = sorted(set(plurals) - sight.resources.get(version, frozenset()))
-        if not others:
-            yield wrong(f"{group} is not served", cure=cure)
-        elif missing:
-            yield wrong(f"{version} has no {', '.join(missing)} (versions served: {others})", cure=cure)
-        else:
-            yield fine(f"{version} is served")
+    yield from kinds_served(WANTED, sight.served)
 
 
 def controllers(sight: ClusterSight) -> Iterator[Finding]:
     """The Deployments of Kueue, JobSet and the bridge are available."""
     for name in (KUEUE, JOBSET, BRIDGE):
-        yield from _controller(name, sight)
-
-
-def _controller(name: str, sight: ClusterSight) -> Iterator[Finding]:
-    if isinstance(sight.deployments, Hidden):
-        cure = "ask as somebody who may list Deployments in all namespaces"
-        yield unseen(f"{name}: {sight.deployments.why}", cure=cure)
-        return
-    found = [one for one in sight.deployments if one.metadata.labels.get(NAME_LABEL) == name]
-    if not found:
-        text = f"no Deployment is labelled {NAME_LABEL}={name}"
-        yield unseen(text, cure=f"if {name} does not run otherwise, install it")
-    for one in found:
-        yield _availability(name, one)
-
-
-def _availability(name: str, found: Deployment) -> Finding:
-    have, want = found.status.available_replicas, found.spec.replicas
-    text = f"{name}: {have} of {want} pods of Deployment {found.key} are available"
-    if have and have >= want:
-        return fine(text)
-    place = f"--namespace {found.metadata.namespace} {found.metadata.name}"
-    cure = f"see why: kubectl describe deployment {place}"
-    return doubtful(text, cure=cure) if have else wrong(text, cure=cure)
+        yield from running(name, sight.deployments)
 
 
 def rights(sight: ClusterSight) -> Iterator[Finding]:

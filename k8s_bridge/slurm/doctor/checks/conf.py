@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
 from k8s_bridge.slurm.doctor.conf import number, option, words
-from k8s_bridge.slurm.doctor.sight import Hidden, SlurmSight
-from k8s_bridge.slurm.doctor.verdict import Check, Finding, doubtful, fine, unseen, wrong
+from k8s_bridge.slurm.doctor.sight import SlurmSight
 
 Conf = Mapping[str, str]
 _SEE = "run this where scontrol works, or: scontrol show config | k8s-bridge doctor --slurm-config -"

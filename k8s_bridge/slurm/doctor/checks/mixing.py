@@ -8,10 +8,10 @@ from api.v1alpha1.status import ConditionType
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.core.admission import condition, is_true
 from k8s_bridge.runtime import gates as platform
+from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
+from k8s_bridge.runtime.doctor.views import Namespace
 from k8s_bridge.slurm.doctor.checks.queues import QUEUES
-from k8s_bridge.slurm.doctor.sight import Hidden, MixingSight
-from k8s_bridge.slurm.doctor.verdict import Check, Finding, doubtful, fine, unseen, wrong
-from k8s_bridge.slurm.doctor.views import Namespace
+from k8s_bridge.slurm.doctor.sight import MixingSight
 from k8s_bridge.slurm.policy import Policies
 
 AUTH_KEY = "slurm.key"

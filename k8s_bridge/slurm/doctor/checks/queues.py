@@ -9,9 +9,9 @@ from api.v1alpha1.partition import PartitionMapping
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import AdmissionCheck, ClusterQueue
 from k8s_bridge.core import preflight
-from k8s_bridge.slurm.doctor.sight import Hidden, MixingSight, Seen
-from k8s_bridge.slurm.doctor.verdict import Check, Finding, fine, unseen, wrong
-from k8s_bridge.slurm.doctor.views import Namespace, QueueDetails, selects
+from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, Seen, fine, unseen, wrong
+from k8s_bridge.runtime.doctor.views import Namespace, QueueDetails, selects
+from k8s_bridge.slurm.doctor.sight import MixingSight
 from k8s_bridge.slurm.jobset.resources import resource_name
 from k8s_bridge.slurm.policy import Policies, Trouble
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
 from k8s_bridge.slurm.doctor.checks.conf import CONF
-from k8s_bridge.slurm.doctor.sight import Hidden, SlurmSight
-from k8s_bridge.slurm.doctor.verdict import Check, Finding, doubtful, fine, unseen, wrong
+from k8s_bridge.slurm.doctor.sight import SlurmSight
 
 OLDEST, TESTED = (22, 5), ("22.05", "24.11")
 ROOT = "root"

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
 S = TypeVar("S")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Could not be looked at: `why`, in the words of who refused."""
+
+    why: str
+
+
+Seen: TypeAlias = T | Hidden | None
+"""What is there; or not there (None); or it may not be known."""
 
 
 class Verdict(StrEnum):
