@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from support.fault_matrix import MATRIX
+from support.fault_matrix import MATRIX, PATIENT
 from support.fault_trial import Outcome
 from support.fault_trial import Stage as Struck
 from support.option_samples import SAMPLES
@@ -24,6 +24,8 @@ from k8s_bridge.cli.main import main as program
 from k8s_bridge.cli.output import EXIT_HELP
 from k8s_bridge.ray.decide import TABLE as RAY
 from k8s_bridge.ray.decide import Row as RayRow
+from k8s_bridge.ray.doctor.checks import CLUSTER as RAY_CLUSTER
+from k8s_bridge.ray.doctor.checks import MIXING as RAY_MIXING
 from k8s_bridge.runtime.doctor.verdict import Check
 from k8s_bridge.runtime.families import Family, Kind
 from k8s_bridge.runtime.metrics import Metrics, Stage
@@ -154,6 +156,16 @@ def faults() -> str:
     return _table(heads, rows)
 
 
+def patient_faults() -> str:
+    """What becomes of a job that runs, with and without drainOnPreemption."""
+    rows = (
+        (fault.side.value, fault.text, MATRIX[fault.name][Struck.RUNNING].word, PATIENT[fault.name].word)
+        for fault in FAULTS
+        if fault.name in PATIENT
+    )
+    return _table(("where", "what happens", "job runs", "with `drainOnPreemption`"), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "array_states": partial(states, ARRAY),
@@ -165,6 +177,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "scontrol_22_05": scontrol_22_05,
     "fault_outcomes": fault_outcomes,
     "faults": faults,
+    "patient_faults": patient_faults,
     "options": options,
     "metrics": metrics,
     "alerts": alerts,
@@ -175,6 +188,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "doctor_cluster": partial(checks, CLUSTER),
     "doctor_mixing": partial(checks, MIXING),
     "doctor_slurm": partial(checks, SLURM),
+    "doctor_ray": partial(checks, (*RAY_CLUSTER, *RAY_MIXING)),
     "stages": stages,
 }
 

@@ -63,3 +63,14 @@ MATRIX: Mapping[str, Mapping[Stage, Outcome]] = {
     for name, *letters in map(str.split, _TABLE.strip().splitlines())
 }
 """By the name of the fault."""
+
+PATIENT: Mapping[str, Outcome] = {
+    "pod-deleted": _U,
+    "slurmd-crashes": _A,
+    "machine-drained": _U,
+    "preempted": _U,
+    "queue-drained": _U,
+    "jobset-deleted": _A,
+    "workload-deleted": _U,
+}
+"""The same of a job that runs where drainOnPreemption is set, and that ends before its pods do."""

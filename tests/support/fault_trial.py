@@ -52,12 +52,12 @@ class _Seen:
     restarts: int
 
 
-async def outcome(fault: Fault, stage: Stage) -> tuple[Outcome, int]:
+async def outcome(fault: Fault, stage: Stage, **spec: object) -> tuple[Outcome, int]:
     """What becomes of the job, and how often the fault struck anything at all.
 
-    AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold.
+    `spec` is laid over the WorkloadMixing's. AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold.
     """
-    async with simulation() as sim:
+    async with simulation(spec=spec) as sim:
         reach = _AT.get(stage)
         job_id = await reach(sim) if reach else None
         if not await sim.faults.begin(fault, victim=job_id):
