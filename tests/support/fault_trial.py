@@ -55,7 +55,8 @@ class _Seen:
 async def outcome(fault: Fault, stage: Stage, **spec: object) -> tuple[Outcome, int]:
     """What becomes of the job, and how often the fault struck anything at all.
 
-    `spec` is laid over the WorkloadMixing's. AssertionError or Unmet when a job is lost, something is left, or an invariant does not hold.
+    `spec` is laid over the WorkloadMixing's. AssertionError or Unmet when a job is lost, something is left,
+    or an invariant does not hold.
     """
     async with simulation(spec=spec) as sim:
         reach = _AT.get(stage)
