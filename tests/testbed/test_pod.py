@@ -88,7 +88,7 @@ async def test_people_see_on_the_leader_where_a_job_stands(world: World):
 
 
 async def test_a_kubernetes_job_preempts_a_slurm_job_which_runs_again(world: World):
-    job_id = await world.sbatch(JobRequest(ntasks=6, seconds=1.0))
+    job_id = await world.sbatch(JobRequest(ntasks=6, seconds=5.0))
     await world.until_state(job_id, "RUNNING")
 
     world.submit_job("urgent-report", queue=TEAM_B, priority=HIGH, cpus=4, seconds=0.5)
