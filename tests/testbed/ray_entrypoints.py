@@ -6,9 +6,15 @@ import shlex
 
 
 def sleeping(seconds: float) -> str:
-    """A driver that sleeps, and says which attempt it is."""
+    """A driver that sleeps."""
+    return _python(f"import time; time.sleep({seconds})")
+
+
+def until_preempted() -> str:
+    """A driver that says its attempt: the first lasts until it is ended, any later one is over at once."""
     return _python(
-        f"import os, time; print('attempt', os.environ.get('RAY_BRIDGE_ATTEMPT')); time.sleep({seconds})"
+        "import os, time; attempt = os.environ.get('RAY_BRIDGE_ATTEMPT'); print('attempt', attempt); "
+        "time.sleep(600 if attempt == '1' else 1)"
     )
 
 

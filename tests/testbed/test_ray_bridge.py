@@ -16,7 +16,7 @@ from testbed import lifecycle, ray_bridge
 from testbed.control import kubectl
 from testbed.ray_bridge import HIGH, Bridge, items, job, notes, status, submit, submit_plain, usage, wait
 from testbed.ray_cluster import NAMESPACE
-from testbed.ray_entrypoints import census, sleeping, strangers
+from testbed.ray_entrypoints import census, sleeping, strangers, until_preempted
 from testbed.shell import Failed, say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900)]
@@ -49,7 +49,7 @@ def test_an_inner_job_waits_for_workers_of_its_own_runs_on_them_and_gives_them_b
 
 
 def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
-    submit("victim", sleeping(40), notes={"workers": "2"})
+    submit("victim", until_preempted(), notes={"workers": "2"})
     wait("the job runs", lambda: status("victim") == "RUNNING")
     cluster = ray_bridge.ray_cluster.get("raycluster", "shared")["metadata"]["uid"]
 
@@ -67,7 +67,7 @@ def test_a_preempted_job_waits_runs_again_and_succeeds(bridge, idle):
 
 def test_a_bridge_that_is_killed_at_any_stage_goes_on_where_it_was(bridge, idle):
     """Asked for, released, running, over: killed each time, with a job that is preempted once on its way."""
-    submit("killed", sleeping(40), notes={"workers": "2"})
+    submit("killed", until_preempted(), notes={"workers": "2"})
     wait("it is asked for", lambda: items("jobsets"))
     revive(bridge)
     wait("it is released", lambda: "released" in notes("killed"))

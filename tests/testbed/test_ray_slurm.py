@@ -19,7 +19,7 @@ from testbed import ray_bridge
 from testbed.control import kubectl
 from testbed.ray_bridge import Bridge, job, notes, status, submit
 from testbed.ray_cluster import NAMESPACE
-from testbed.ray_entrypoints import sleeping
+from testbed.ray_entrypoints import sleeping, until_preempted
 from testbed.shell import say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900), pytest.mark.asyncio]
@@ -56,7 +56,7 @@ async def until(what: str, holds: Callable[[], Any], *, seconds: float = 400.0) 
 
 async def test_a_slurm_job_of_higher_priority_preempts_an_inner_job_which_runs_again(make_world, tmp_path):
     async with both(make_world, tmp_path / "ray.log") as (world, bridge):
-        await asyncio.to_thread(submit, "victim", sleeping(40), notes={"workers": "2"})
+        await asyncio.to_thread(submit, "victim", until_preempted(), notes={"workers": "2"})
         await until("the inner job runs", lambda: status("victim") == "RUNNING")
 
         began = time.monotonic()
