@@ -25,6 +25,7 @@ EXACT = [
     ("-N2 -n3 --mem-per-cpu=100", None),
     ("-N2 --mem=200", None),
     ("--mincpus=4 --mem-per-cpu=50", None),
+    ("-c2 --mincpus=5 --mem-per-cpu=50", None),
     ("-N2 --gres=gpu:2", None),
     ("--gres=gpu:a100:3 --mem=100", None),
     ("--gpus=3", None),

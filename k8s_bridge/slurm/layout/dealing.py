@@ -20,12 +20,14 @@ def share(total: int, *, nodes: int, index: int) -> int:
 def tasks_per_gres(request: Request, *, nodes: int) -> int:
     """Tasks that stay with each one of the job-wide GRES; 0 when they are dealt out by themselves.
 
-    With --ntasks-per-node 24.11, which tells the CPUs of a task, counts the tasks that there is room for.
+    With --ntasks-per-node 24.11, which tells the CPUs of a task, counts the tasks that there is room for on
+    as many nodes as are asked for at least.
     """
     if len(request.gres_per_job) != 1:
         return 0
     count = request.gres_per_job[0][2]
-    tasks = max(request.tasks, nodes * request.room) if request.cpu_step else request.tasks
+    least = min(nodes, request.nodes)
+    tasks = max(request.tasks, least * request.room) if request.cpu_step else request.tasks
     return tasks // count if tasks % count == 0 else 0
 
 
@@ -72,4 +74,11 @@ def check_dealing(request: Request, *, nodes: int) -> None:
             "--gpus",
             f"{most} tasks would stay with the GPUs of one node, more than --ntasks-per-node allows; "
             "use --gpus-per-node or --gpus-per-task.",
+        )
+    fewest = node_tasks(request, nodes=nodes, index=nodes - 1)
+    if request.cpu_step and tasks_per_gres(request, nodes=nodes) and fewest < request.room:
+        raise Unmet(
+            for_room(request),
+            f"{fewest} tasks stay with the GPUs of a node, and Slurm takes no node that has no room for "
+            f"{request.room}; say how many nodes with --nodes, or leave this option out.",
         )

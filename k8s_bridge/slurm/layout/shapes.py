@@ -20,11 +20,13 @@ def node_shape_of(
     tasks = node_tasks(request, nodes=nodes, index=index)
     gres = node_gres(request, tasks=tasks, nodes=nodes, index=index)
     whole = exclusive is Exclusive.ALWAYS
-    cpus = _cpus(request, tasks=tasks, gpus=gpus_of(gres))
+    asked = _cpus(request, tasks=tasks, gpus=gpus_of(gres))
+    cpus = max(asked, _least_cpus(request))
     if whole and virtual is not None:
         cpus = max(cpus, _whole(virtual.cpus, request))
         gres = _all_gpus(gres, virtual.gpus, cpus=cpus, cpus_per_gpu=request.cpus_per_gpu)
-    memory = _memory(request, cpus=cpus, gpus=gpus_of(gres), virtual=virtual)
+    asked = cpus if whole else asked
+    memory = _memory(request, cpus=cpus, asked=asked, gpus=gpus_of(gres), virtual=virtual)
     if whole and virtual is not None:
         memory = max(memory, virtual.memory or 0)
     shape = Shape(cpus=cpus, memory=memory, gres=gres, whole_node=whole)
@@ -36,7 +38,7 @@ def node_shape_of(
 
 def _cpus(request: Request, *, tasks: int, gpus: int) -> int:
     """For the tasks that the node runs or must have room for, and at least --mincpus."""
-    room, least = max(tasks, request.room) * request.cpus_per_task, _least_cpus(request)
+    room, least = max(tasks, request.room) * request.cpus_per_task, request.min_cpus
     per_gpu = gpus * request.cpus_per_gpu
     if 0 < per_gpu < max(room, least):
         raise Unmet(
@@ -78,11 +80,12 @@ def _all_gpus(gres: tuple[Gres, ...], gpus: int, *, cpus: int, cpus_per_gpu: int
     return tuple(sorted((*others, ("gpu", kinds.pop(), gpus))))
 
 
-def _memory(request: Request, *, cpus: int, gpus: int, virtual: NodeShape | None) -> int:
+def _memory(request: Request, *, cpus: int, asked: int, gpus: int, virtual: NodeShape | None) -> int:
+    """--mem-per-cpu is not paid for CPUs that only make whole tasks of --mincpus."""
     if request.memory_per is Per.NODE:
         return request.memory
     if request.memory_per is Per.CPU:
-        return request.memory * cpus
+        return request.memory * asked
     if request.memory_per is Per.GPU:
         return request.memory * gpus
     if virtual is not None and virtual.memory is not None:

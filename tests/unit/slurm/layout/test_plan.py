@@ -71,6 +71,11 @@ def refusal(job: Job, *, node_shape: NodeShape | None = None) -> Refusal:
         ),
         ("--mincpus=4 --mem-per-cpu=9", job(min_cpus_per_node=4, memory_per_cpu=9), [(1, 1, 4, 36)]),
         (
+            "-c2 --mincpus=5 --mem-per-cpu=9",
+            job(cpus=2, cpus_per_task=2, min_cpus_per_node=5, memory_per_cpu=9),
+            [(1, 1, 6, 45)],
+        ),
+        (
             "--mem-per-gpu=100 --gpus=2",
             job(memory_per_node=100, memory_per_tres="gres/gpu:100", tres_per_job="gres/gpu:2"),
             [(1, 1, 1, 200)],
@@ -232,6 +237,7 @@ def test_what_no_virtual_node_can_hold_is_refused(record: Job, option: str) -> N
         (job(tasks=2, tres_per_node="gres/gpu:2", tres_per_task="gres/gpu:a100=1"), "--gpus-per-task"),
         (job(nodes=2, tasks=6, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
         (job(nodes=2, tasks=4, tasks_per_node=3, tres_per_job="gres/gpu:3"), "--gpus"),
+        (job(max_nodes=3, tasks=9, tasks_per_node=4, tres_per_job="gres/gpu:3"), "--ntasks-per-node"),
         (job(tres_per_node="gres/gpu:a:b:1"), "--gres"),
         (job(tres_per_task="license/x=1"), "--gpus-per-task"),
         (job(cpus_per_tres="gres/fpga:2"), "--cpus-per-gpu"),
