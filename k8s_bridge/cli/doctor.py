@@ -1,4 +1,4 @@
-"""`k8s-bridge doctor`: what is wrong in Kubernetes and Slurm, why it hurts, and the cure. Never writes."""
+"""`k8s-bridge doctor`: what is wrong in Kubernetes, Slurm and Ray, why it hurts, and the cure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 
 import click
@@ -17,6 +18,10 @@ from k8s_bridge.cli.completion import complete_mixings
 from k8s_bridge.cli.doctor_table import print_results
 from k8s_bridge.cli.documents import mixing_of
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
+from k8s_bridge.kube.apiserver import ApiServer
+from k8s_bridge.ray import doctor as ray_doctor
+from k8s_bridge.ray.doctor import Asked
+from k8s_bridge.ray.doctor import Subject as RaySubject
 from k8s_bridge.slurm import doctor as doctors
 from k8s_bridge.slurm.doctor import Means, Result, Subject, Verdict
 
@@ -24,7 +29,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _STDIN = "-"
 
 
+class Side(StrEnum):
+    """A bridge whose side is looked at."""
+
+    SLURM = "slurm"
+    RAY = "ray"
+
+
 @click.command(epilog=EXIT_HELP, short_help="What is set wrongly, why it hurts, and the cure.")
+@click.argument("side", type=click.Choice([side.value for side in Side]), required=False)
 @cluster_options
 @click.option(
     "--namespace", "-n", "namespaces", multiple=True, help="Look here; repeatable. Else the context's."
@@ -52,6 +65,7 @@ _STDIN = "-"
 @output_option
 def doctor(  # noqa: PLR0913 - one for each option
     *,
+    side: str | None,
     kubeconfig: str,
     context: str,
     namespaces: tuple[str, ...],
@@ -64,10 +78,10 @@ def doctor(  # noqa: PLR0913 - one for each option
     whole: bool,
     form: str | None,
 ) -> None:
-    """Look at Kubernetes and Slurm for what is set wrongly; say why it hurts, and the cure.
+    """Look at Kubernetes, Slurm and Ray for what is set wrongly; say why it hurts, and the cure.
 
-    Nothing is written. Exit code 5 when something is wrong; what is doubtful or cannot be seen is told, and
-    is no failure. Run it in the bridge's pod to look with the bridge's own eyes.
+    SIDE, slurm or ray, leaves the other out. Nothing is written. Exit code 5 when something is wrong; what is
+    doubtful or cannot be seen is told, and is no failure. Run it in the bridge's pod to look with its eyes.
     """
     for name in (*names, *filter(None, (account,))):
         if name.count("/") != 1 or not all(name.split("/")):
@@ -86,10 +100,27 @@ def doctor(  # noqa: PLR0913 - one for each option
             scontrol=shutil.which(scontrol) or "",
         ),
     )
-    results = asyncio.run(doctors.examine(server, subject))
+    results = asyncio.run(_examined(server, subject, side))
     _show(results, form, whole=whole)
     if any(result.verdict is Verdict.WRONG for result in results):
         raise SystemExit(Exit.UNWELL)
+
+
+async def _examined(server: ApiServer, subject: Subject, side: str | None) -> list[Result]:
+    """Both sides, or one: each result once, those about the same together."""
+    told = [] if side == Side.RAY else await doctors.examine(server, subject)
+    if side != Side.SLURM:
+        asked = RaySubject(
+            namespaces=subject.namespaces,
+            only=subject.only,
+            files=subject.files,
+            account=subject.account if side == Side.RAY else "",
+            within=subject.within,
+            asked=Asked.ALONE if side == Side.RAY else Asked.ALONG,
+        )
+        told += await ray_doctor.examine(server, asked)
+    order = {one.about: place for place, one in reversed([*enumerate(told)])}
+    return sorted(dict.fromkeys(told), key=lambda one: order[one.about])
 
 
 def _placed(mixing: WorkloadMixing, namespace: str) -> WorkloadMixing:

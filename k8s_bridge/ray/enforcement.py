@@ -39,31 +39,35 @@ class Enforcement(Rounds):
     async def _look(self) -> float:
         cluster = self._cluster()
         try:
-            self.lacking = bool(cluster) and not await self._is_held(cluster)
+            self.lacking = bool(cluster) and not await is_held(self._client, self._namespace, cluster)
         except BridgeError:
             return _RETRY
         return _AGAIN
 
-    async def _is_held(self, cluster: str) -> bool:
-        """Nothing is stored. To be refused for what it asks for is to be held, too."""
-        group, version, plural = RayJob.GVR
-        ref = ObjectRef(
-            api_version=f"{group}/{version}",
-            kind=RayJob.KIND,
-            plural=plural,
-            namespace=self._namespace,
-            name=_PROBE,
-        )
-        manifest = {
-            "apiVersion": ref.api_version,
-            "kind": ref.kind,
-            "metadata": {"name": _PROBE, "namespace": self._namespace},
-            "spec": {"clusterSelector": {names.CLUSTER_SELECTOR: cluster}, "entrypoint": "true"},
-        }
-        try:
-            answer = await self._client.rehearse(ref, manifest=manifest)
-        except Terminal as error:
-            if error.reason == _REFUSED:
-                return True
-            raise
-        return names.ACCEPTED in msgspec.json.decode(answer, type=RayJob).metadata.annotations
+
+async def is_held(client: KubeClient, namespace: str, cluster: str) -> bool:
+    """Whether a job for the shared cluster would be held. Raises what the API server says.
+
+    Nothing is stored. To be refused for what it asks for is to be held, too.
+    """
+    group, version, plural = RayJob.GVR
+    ref = ObjectRef(
+        api_version=f"{group}/{version}",
+        kind=RayJob.KIND,
+        plural=plural,
+        namespace=namespace,
+        name=_PROBE,
+    )
+    manifest = {
+        "apiVersion": ref.api_version,
+        "kind": ref.kind,
+        "metadata": {"name": _PROBE, "namespace": namespace},
+        "spec": {"clusterSelector": {names.CLUSTER_SELECTOR: cluster}, "entrypoint": "true"},
+    }
+    try:
+        answer = await client.rehearse(ref, manifest=manifest)
+    except Terminal as error:
+        if error.reason == _REFUSED:
+            return True
+        raise
+    return names.ACCEPTED in msgspec.json.decode(answer, type=RayJob).metadata.annotations

@@ -10,6 +10,28 @@ from k8s_bridge.runtime.doctor.verdict import Finding, fine, wrong
 Wanted = Mapping[str, tuple[tuple[str, ...], str]]
 """Plurals by group/version, and the cure where they are missing."""
 
+COMMON: Wanted = {
+    "k8s-bridge.x-k8s.io/v1alpha1": (
+        ("workloadmixings",),
+        "install the CRD: k8s-bridge crd | kubectl apply --server-side --filename -",
+    ),
+    "kueue.x-k8s.io/v1beta2": (
+        (
+            "admissionchecks",
+            "clusterqueues",
+            "localqueues",
+            "resourceflavors",
+            "topologies",
+            "workloadpriorityclasses",
+            "workloads",
+        ),
+        "install Kueue, or upgrade it to a version that serves v1beta2 (tested: 0.17)",
+    ),
+    "jobset.x-k8s.io/v1alpha2": (("jobsets",), "install JobSet (tested: 0.11)"),
+}
+"""What both bridges speak."""
+KINDS_WHY = "without them nothing can be asked of Kueue"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:

@@ -9,13 +9,16 @@ import msgspec
 
 from api.views import Object
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
+from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.doctor.kinds import Served
-from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
+from k8s_bridge.runtime.doctor.verdict import Hidden, Result, Seen, Verdict
 from k8s_bridge.runtime.doctor.views import Deployment
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Object)
+CLUSTER_NAME = "cluster"
+"""What results of no WorkloadMixing are about."""
 _NOT_SERVED = ("NotFound", "Http404")
 
 
@@ -87,3 +90,15 @@ async def listed(client: KubeClient, view: type[K]) -> tuple[K, ...]:
     """All objects of a kind; () where they may not be seen."""
     found = await seen(client.list(view))
     return () if found is None or isinstance(found, Hidden) else tuple(found.items)
+
+
+def no_cluster(server: ApiServer, error: BridgeError) -> Result:
+    """What is said of a cluster that does not answer."""
+    return Result(
+        check="api-server",
+        about=CLUSTER_NAME,
+        verdict=Verdict.WRONG,
+        seen=f"{server.base_url}: {error}",
+        why="without it nothing of Kubernetes can be looked at",
+        cure="correct --kubeconfig or --context; `kubectl version` must answer",
+    )

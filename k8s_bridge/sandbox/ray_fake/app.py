@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, DispatchFunction, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -32,6 +34,7 @@ def app(head: RayHead) -> Starlette:
     """Everything a head answers."""
     jobs = _Jobs(head)
     return Starlette(
+        middleware=[Middleware(BaseHTTPMiddleware, dispatch=_doorman(head))],
         routes=[
             Route("/api/version", jobs.version),
             Route("/api/gcs_healthz", jobs.health),
@@ -42,8 +45,20 @@ def app(head: RayHead) -> Starlette:
             Route(_JOB, jobs.on(jobs.delete), methods=["DELETE"]),
             Route(_JOB, jobs.on(jobs.details)),
             *(Route(f"/api/v0/{what}", _rows(head, rows)) for what, rows in state_api.TABLES.items()),
-        ]
+        ],
     )
+
+
+def _doorman(head: RayHead) -> DispatchFunction:
+    async def ask(request: Request, go: RequestResponseEndpoint) -> Response:
+        shown = request.headers.get("Authorization", "")
+        if head.token and not shown:
+            return _text("Unauthorized: Missing authentication token", 401)
+        if head.token and shown != f"Bearer {head.token}":
+            return _text("Forbidden: Invalid authentication token", 403)
+        return await go(request)
+
+    return ask
 
 
 class _Jobs:

@@ -37,6 +37,8 @@ class RayHead:
         self.tasks: list[Json] = []
         self.actors: list[Json] = []
         self.placement_groups: list[Json] = []
+        self.token = ""
+        """What it wants to be asked with; nobody is asked for anything without one."""
         self.gone = asyncio.Event()
         self._clock = clock
         self._timing = timing

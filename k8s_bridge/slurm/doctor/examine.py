@@ -9,20 +9,22 @@ from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.core.errors import BridgeError
 from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.kube.transport import KubeClient
-from k8s_bridge.runtime.doctor.looking import deployments, seen, served
+from k8s_bridge.runtime.doctor.kinds import COMMON
+from k8s_bridge.runtime.doctor.looking import CLUSTER_NAME, deployments, no_cluster, seen, served
 from k8s_bridge.runtime.doctor.mixings import Found, find
-from k8s_bridge.runtime.doctor.verdict import Hidden, Result, Verdict, results
+from k8s_bridge.runtime.doctor.reviews import reviewed
+from k8s_bridge.runtime.doctor.rights import Right
+from k8s_bridge.runtime.doctor.verdict import Hidden, Result, results
 from k8s_bridge.runtime.doctor.views import Deployment, Namespace
 from k8s_bridge.runtime.settings import LEASE_NAME
 from k8s_bridge.slurm.doctor import look_cluster, look_mixing, look_slurm
-from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER, WANTED
+from k8s_bridge.slurm.doctor.checks.cluster import CLUSTER
 from k8s_bridge.slurm.doctor.checks.mixing import MIXING, references
 from k8s_bridge.slurm.doctor.checks.slurm import SLURM
 from k8s_bridge.slurm.doctor.look_slurm import Means
-from k8s_bridge.slurm.doctor.rights import Right, everywhere, in_namespace, to_lead, to_read
+from k8s_bridge.slurm.doctor.rights import everywhere, in_namespace, to_lead, to_read
 from k8s_bridge.slurm.doctor.sight import ClusterSight
 
-CLUSTER_NAME = "cluster"
 _READ_BY_BRIDGE = ("slurmTokenSecretRef", "slurmCARef", "slurmClientCertRef")
 
 
@@ -46,19 +48,8 @@ async def examine(server: ApiServer, subject: Subject) -> list[Result]:
         try:
             await client.document("/version")
         except BridgeError as error:
-            return [_no_cluster(server, error), *await _slurm(client, subject.files, subject.means)]
+            return [no_cluster(server, error), *await _slurm(client, subject.files, subject.means)]
         return await _Examination(client, subject).whole()
-
-
-def _no_cluster(server: ApiServer, error: BridgeError) -> Result:
-    return Result(
-        check="api-server",
-        about=CLUSTER_NAME,
-        verdict=Verdict.WRONG,
-        seen=f"{server.base_url}: {error}",
-        why="without it nothing of Kubernetes can be looked at",
-        cure="correct --kubeconfig or --context; `kubectl version` must answer",
-    )
 
 
 async def _slurm(client: KubeClient, mixings: Iterable[WorkloadMixing], means: Means) -> list[Result]:
@@ -82,9 +73,9 @@ class _Examination:
     async def whole(self) -> list[Result]:
         """Every result, in the order of the tables."""
         try:
-            served_ = await served(self._client, WANTED)
+            served_ = await served(self._client, COMMON)
         except BridgeError as error:
-            return [_no_cluster(self._client.server, error)]
+            return [no_cluster(self._client.server, error)]
         running = await deployments(self._client)
         seen_ = () if isinstance(running, Hidden) else running
         bridge = look_cluster.bridge_of(seen_)
@@ -93,7 +84,7 @@ class _Examination:
         account = self._subject.account or _account(bridge)
         cluster = ClusterSight(
             served=served_,
-            rights=await look_cluster.rights(self._client, self._rights(bridge), account=account),
+            rights=await reviewed(self._client, self._rights(bridge), account=account),
             whose=self._whose(account),
             deployments=running,
             kueue=await look_cluster.kueue_config(self._client, seen_),

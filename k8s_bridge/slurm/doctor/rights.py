@@ -3,27 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from api.v1alpha1 import GROUP
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Right:
-    """One verb on one resource. `namespace` "": cluster-wide; `name` "": any object of the kind."""
-
-    group: str
-    resource: str
-    verb: str
-    namespace: str = ""
-    name: str = ""
-
-    def __str__(self) -> str:
-        what = f"{self.resource}.{self.group}" if self.group else self.resource
-        named = f" {self.name}" if self.name else ""
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.verb} {what}{named}{where}"
-
+from k8s_bridge.runtime.doctor.rights import Right
 
 _SERVED = (
     (GROUP, "workloadmixings", ("get", "list", "patch", "watch")),

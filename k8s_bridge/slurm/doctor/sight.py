@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import AdmissionCheck, ClusterQueue, Condition, LocalQueue, Topology, WorkloadPriorityClass
 from k8s_bridge.runtime.doctor.kinds import Served
+from k8s_bridge.runtime.doctor.rights import Right
 from k8s_bridge.runtime.doctor.verdict import Hidden, Seen
 from k8s_bridge.runtime.doctor.views import Deployment, KueueConfig, Namespace, QueueDetails
 from k8s_bridge.runtime.gates import Gates
 from k8s_bridge.slurm.client.results import Partition
-from k8s_bridge.slurm.doctor.rights import Right
 from k8s_bridge.slurm.model import Ping
 
 

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from k8s_bridge.runtime.doctor.deployments import running
-from k8s_bridge.runtime.doctor.kinds import Wanted, kinds_served
+from k8s_bridge.runtime.doctor.kinds import COMMON, KINDS_WHY, kinds_served
+from k8s_bridge.runtime.doctor.rights import Right, all_allowed
 from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
 from k8s_bridge.runtime.doctor.views import selects
-from k8s_bridge.slurm.doctor.rights import Right
 from k8s_bridge.slurm.doctor.sight import ClusterSight
 
 BRIDGE, KUEUE, JOBSET = "k8s-bridge", "kueue", "jobset"
-WANTED: Wanted = {
-    "k8s-bridge.x-k8s.io/v1alpha1": (
-        ("workloadmixings",),
-        "install the CRD: k8s-bridge crd | kubectl apply --server-side --filename -",
-    ),
-    "kueue.x-k8s.io/v1beta2": (
-        (
-            "admissionchecks",
-            "clusterqueues",
-            "localqueues",
-            "resourceflavors",
-            "topologies",
-            "workloadpriorityclasses",
-            "workloads",
-        ),
-        "install Kueue, or upgrade it to a version that serves v1beta2 (tested: 0.17)",
-    ),
-    "jobset.x-k8s.io/v1alpha2": (("jobsets",), "install JobSet (tested: 0.11)"),
-}
-"""Kinds that must be served, by group/version, and where they come from."""
 _FRAMEWORK = "jobset.x-k8s.io/jobset"
 
 
 def kinds(sight: ClusterSight) -> Iterator[Finding]:
     """All kinds are served in the versions that are spoken here."""
-    yield from kinds_served(WANTED, sight.served)
+    yield from kinds_served(COMMON, sight.served)
 
 
 def controllers(sight: ClusterSight) -> Iterator[Finding]:
@@ -49,26 +28,10 @@ def controllers(sight: ClusterSight) -> Iterator[Finding]:
 
 def rights(sight: ClusterSight) -> Iterator[Finding]:
     """The bridge may do what it has to."""
-    denied: dict[str, list[Right]] = defaultdict(list)
-    for right, allowed in sight.rights.items():
-        if isinstance(allowed, Hidden):
-            cure = "ask from within: kubectl exec deploy/k8s-bridge -- k8s-bridge doctor"
-            yield unseen(f"the rights of {sight.whose or 'yourself'}: {allowed.why}", cure=cure)
-            return
-        if not allowed:
-            denied[right.namespace].append(right)
-    if denied and not sight.whose:
-        cure = "name the bridge's ServiceAccount with --service-account, or run this in its pod"
-        yield unseen("these are your own rights, not the bridge's, and some are missing", cure=cure)
-        return
-    for rights_ in denied.values():
-        text = "; ".join(map(str, rights_))
-        yield wrong(f"{sight.whose} may not: {text}", cure=_cure_of(rights_))
-    if not denied:
-        yield fine(f"{sight.whose or 'whoever runs this'} has all {len(sight.rights)} rights that are needed")
+    yield from all_allowed(sight.rights, whose=sight.whose, cure_of=_cure_of)
 
 
-def _cure_of(denied: list[Right]) -> str:
+def _cure_of(denied: Sequence[Right]) -> str:
     named = sorted({one.name for one in denied if one.resource in ("secrets", "configmaps")})
     if named:
         return f"name them in slurmBridge.rbac.secrets or .configMaps of the chart: {', '.join(named)}"
@@ -117,7 +80,7 @@ def namespaces(sight: ClusterSight) -> Iterator[Finding]:
 
 
 CLUSTER = (
-    Check(name="kinds", why="without them nothing can be asked of Kueue", look=kinds),
+    Check(name="kinds", why=KINDS_WHY, look=kinds),
     Check(name="namespaces", why="WorkloadMixings and JobSets live there", look=namespaces),
     Check(name="controllers", why="nobody acts on what is written", look=controllers),
     Check(name="rights", why="what the bridge may not do stays undone", look=rights),

@@ -9,6 +9,7 @@ from api.v1alpha1.partition import PartitionMapping
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import AdmissionCheck, ClusterQueue
 from k8s_bridge.core import preflight
+from k8s_bridge.runtime.doctor.queues import ASK, CURES
 from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, Seen, fine, unseen, wrong
 from k8s_bridge.runtime.doctor.views import Namespace, QueueDetails, selects
 from k8s_bridge.slurm.doctor.sight import MixingSight
@@ -16,27 +17,18 @@ from k8s_bridge.slurm.jobset.resources import resource_name
 from k8s_bridge.slurm.policy import Policies, Trouble
 
 T = TypeVar("T")
-_ASK = "ask as somebody who may read Kueue's kinds"
-_CURES = {
-    "LocalQueueMissing": "create the LocalQueue, or correct localQueue in the WorkloadMixing",
-    "LocalQueueStopped": "set its stopPolicy to None",
-    "ClusterQueueMissing": "create the ClusterQueue, or correct clusterQueue of the LocalQueue",
-    "ClusterQueueStopped": "set its stopPolicy to None",
-    "ClusterQueueInactive": "mend what its condition Active says: kubectl describe clusterqueue",
-    "MultiKueueQueue": "use a LocalQueue of a ClusterQueue without a MultiKueue AdmissionCheck",
-}
 
 
 def queues(sight: MixingSight) -> Iterator[Finding]:
     """Each LocalQueue leads to a ClusterQueue that admits here and now."""
     for name, local in sight.local_queues.items():
         if isinstance(local, Hidden):
-            yield unseen(f"LocalQueue {name}: {local.why}", cure=_ASK)
+            yield unseen(f"LocalQueue {name}: {local.why}", cure=ASK)
             continue
         target = "" if local is None else local.spec.cluster_queue
         queue = sight.cluster_queues.get(target)
         if isinstance(queue, Hidden):
-            yield unseen(f"ClusterQueue {target}: {queue.why}", cure=_ASK)
+            yield unseen(f"ClusterQueue {target}: {queue.why}", cure=ASK)
             continue
         reason, text = preflight.queue_trouble(
             name,
@@ -45,7 +37,7 @@ def queues(sight: MixingSight) -> Iterator[Finding]:
             cluster_queue=queue,
             checks=_checks_of(queue, sight),
         )
-        yield wrong(text, cure=_CURES[reason]) if reason else fine(f"LocalQueue {name} admits by {target}")
+        yield wrong(text, cure=CURES[reason]) if reason else fine(f"LocalQueue {name} admits by {target}")
 
 
 def _checks_of(queue: ClusterQueue | None, sight: MixingSight) -> Iterator[AdmissionCheck]:
@@ -114,7 +106,7 @@ def classes(sight: MixingSight) -> Iterator[Finding]:
     """Each WorkloadPriorityClass is there."""
     for name, found in sight.classes.items():
         if isinstance(found, Hidden):
-            yield unseen(f"WorkloadPriorityClass {name}: {found.why}", cure=_ASK)
+            yield unseen(f"WorkloadPriorityClass {name}: {found.why}", cure=ASK)
             continue
         reason, text = preflight.class_trouble(name, found)
         cure = "create it, or correct workloadPriorityClass in the WorkloadMixing"
