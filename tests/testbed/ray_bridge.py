@@ -28,11 +28,11 @@ from testbed.shell import Failed, say, until
 MIXING = "ray"
 LOW, HIGH = "ray-low", "ray-high"
 _CLASSES = {LOW: 100, HIGH: 10_000}
-_VALUES = {
+VALUES = {
     "slurmBridge": {"enabled": False},
     "rayBridge": {"enabled": True, "namespaces": [NAMESPACE], "admission": "none"},
 }
-_ACCOUNT = "k8s-bridge-ray"
+ACCOUNT = "k8s-bridge-ray"
 _UP_WITHIN = 30.0
 QUICK = 'python3 -c "import ray; ray.init(); print(ray.get(ray.remote(lambda: 42).remote()))"'
 
@@ -80,7 +80,7 @@ class Bridge:
         argv = (
             sys.executable, "-m", "k8s_bridge.cli.main", "run", "ray",
             f"--kubeconfig={self.kubeconfig}", f"--namespace={NAMESPACE}",
-            f"--lease-name={_ACCOUNT}-leader",
+            f"--lease-name={ACCOUNT}-leader",
             f"--http=127.0.0.1:{self.port}", "--log-format=json", "--allow-insecure-tls",
         )  # fmt: skip
         with self.log.open("ab") as out:
@@ -142,11 +142,11 @@ def running(
     """
     with ray_cluster.running() as cluster, held():
         kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
-        rights = chart.rights(_VALUES, namespace=NAMESPACE)
+        rights = chart.rights(VALUES, namespace=NAMESPACE)
         text = yaml.safe_dump_all([*rights, *_classes(), *objects, mixing(**ray)])
         kubectl("apply", "-f", "-", stdin=text)
         kubeconfig = log.with_name("kubeconfig")
-        token = kubectl("-n", NAMESPACE, "create", "token", _ACCOUNT, "--duration=24h")
+        token = kubectl("-n", NAMESPACE, "create", "token", ACCOUNT, "--duration=24h")
         write_kubeconfig(kubeconfig, token=token.strip(), namespace=NAMESPACE)
         bridge = Bridge(log, kubeconfig, cluster)
         try:
