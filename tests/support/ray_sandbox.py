@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from k8s_bridge.kube import auth
@@ -163,9 +164,14 @@ class RaySandbox:
 
     def head(self) -> str:
         """Name of the shared cluster's head pod."""
+        (name,) = self.heads()
+        return name
+
+    def heads(self) -> set[str]:
+        """Names of head pods: one, or none, while it restarts."""
         selector = "ray.io/node-type=head"
-        (pod,) = self.storage.list(kinds.PODS, namespace=NAMESPACE, label_selector=selector)
-        return str(pod["metadata"]["name"])
+        found = self.storage.list(kinds.PODS, namespace=NAMESPACE, label_selector=selector)
+        return {pod["metadata"]["name"] for pod in found}
 
     def used(self) -> str:
         """CPUs in use, as Kueue counts them."""
@@ -214,9 +220,13 @@ async def sandbox(
     timing: Timing = FAST,
     quota: int = QUOTA,
     admission: Admission = Admission.POLICY,
+    cluster: Mapping[str, Any] = MappingProxyType({}),
     **ray: Any,
 ) -> AsyncIterator[RaySandbox]:
-    """Everything but the bridge; `ray` is laid over the section of the WorkloadMixing."""
+    """Everything but the bridge.
+
+    `ray` is laid over the section of the WorkloadMixing, `cluster` over the spec of the RayCluster.
+    """
     await asyncio.to_thread(directory.mkdir, exist_ok=True)
     async with ApiServer() as server:
         ray_webhook.serve(server.storage)
@@ -226,7 +236,7 @@ async def sandbox(
         write_kubeconfig(server, kubeconfig, namespace=NAMESPACE)
         world = RaySandbox(server, controllers, kubeconfig)
         try:
-            for kind, obj in (*_enforcement(admission), *_furniture(ray, quota)):
+            for kind, obj in (*_enforcement(admission), *_furniture(ray, quota, cluster)):
                 world.create(kind, obj)
             await world.until(lambda: _head(world), what="the shared cluster's head is up")
             yield world
@@ -250,7 +260,7 @@ def _enforcement(admission: Admission) -> Iterator[tuple[Kind, Json]]:
         yield kinds.BY_KIND[obj["apiVersion"], obj["kind"]], obj
 
 
-def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
+def _furniture(ray: Mapping[str, Any], quota: int, cluster: Mapping[str, Any]) -> list[tuple[Kind, Json]]:
     resources = [{"name": "cpu", "nominalQuota": str(quota)}, {"name": "memory", "nominalQuota": "640Gi"}]
     queue = {
         "namespaceSelector": {},
@@ -293,7 +303,8 @@ def _furniture(ray: Mapping[str, Any], quota: int) -> list[tuple[Kind, Json]]:
                     "namespace": NAMESPACE,
                     "labels": {"kueue.x-k8s.io/queue-name": "science", "kueue.x-k8s.io/priority-class": HIGH},
                 },
-                "spec": {"rayVersion": "2.60.0", "headGroupSpec": _HEAD, "workerGroupSpecs": []},
+                "spec": {"rayVersion": "2.60.0", "headGroupSpec": _HEAD, "workerGroupSpecs": []}
+                | dict(cluster),
             },
         ),
     ]

@@ -11,6 +11,8 @@ from api.ray_views import RayCluster
 _TOKEN_MODE = "token"  # noqa: S105  # a mode's name
 _TOKEN_KEY = "auth_token"  # noqa: S105  # a key's name
 _GCS_PORT = "6379"
+_RECONNECT, _RECONNECT_SECONDS = "RAY_gcs_rpc_server_reconnect_timeout_s", "600"
+"""For how long a raylet looks for its head before it ends; by itself for 60 s."""
 _FOREIGN = ("ray.io/", "kueue.x-k8s.io/")
 """Labels and annotations by which KubeRay, the autoscaler and Kueue would take the pods for theirs."""
 
@@ -56,7 +58,7 @@ def like_of(cluster: RayCluster, *, group: str = "", address: str = "") -> Like 
         metadata={kind: _ours(template, kind) for kind in ("labels", "annotations")},
         spec=spec,
         params=dict(source.get("rayStartParams") or {}) if found else {},
-        env=_auth(cluster),
+        env=(*_auth(cluster), *_patience(cluster, spec["containers"][0])),
     )
 
 
@@ -74,6 +76,16 @@ def _gcs_port(cluster: RayCluster) -> str:
 def _ours(template: Json, kind: str) -> dict[str, str]:
     found = (template.get("metadata") or {}).get(kind) or {}
     return {key: value for key, value in found.items() if not key.startswith(_FOREIGN)}
+
+
+def _patience(cluster: RayCluster, container: Json) -> tuple[Json, ...]:
+    """A head whose memory outlives it is waited for as long as KubeRay has its own workers wait."""
+    tolerant = cluster.spec.get("gcsFaultToleranceOptions") is not None
+    marked = cluster.metadata.annotations.get("ray.io/ft-enabled", "").lower() == "true"
+    given = [one.get("name") for one in container.get("env") or ()]
+    if not (tolerant or marked) or _RECONNECT in given:
+        return ()
+    return ({"name": _RECONNECT, "value": _RECONNECT_SECONDS},)
 
 
 def _auth(cluster: RayCluster) -> tuple[Json, ...]:

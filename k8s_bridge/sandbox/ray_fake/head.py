@@ -39,7 +39,10 @@ class RayHead:
         self.placement_groups: list[Json] = []
         self.token = ""
         """What it wants to be asked with; nobody is asked for anything without one."""
+        self.down = asyncio.Event()
+        """Its process has ended, be it for good or until another one takes over what it knew."""
         self.gone = asyncio.Event()
+        """Its process has ended, and all that it knew is lost."""
         self._clock = clock
         self._timing = timing
         self._start_timeout = start_timeout
@@ -145,8 +148,20 @@ class RayHead:
             raise RuntimeError(messages.not_terminal(submission_id, job.status))
         del self.jobs[submission_id]
 
+    def pause(self) -> None:
+        """The head's process ends; what it knew is kept elsewhere, and what runs on workers runs on."""
+        self.down.set()
+        for node in [one for one in self.nodes.values() if one.head]:
+            node.silent.set()
+            self._bury(node, Death.LOST)
+
+    def resume(self) -> None:
+        """Another process has taken over what it knew."""
+        self.down = asyncio.Event()
+
     async def close(self) -> None:
         """The head's process ends, and with it everything it knew."""
+        self.down.set()
         self.gone.set()
         for life in self._lives:
             life.cancel()

@@ -23,6 +23,7 @@ from k8s_bridge.sandbox.slurm_fake.server import Server
 DASHBOARD = 8265
 LOOPBACK = "127.0.0.1"
 _TIMEOUT = "RAY_JOB_START_TIMEOUT_SECONDS"
+_REDIS = "RAY_REDIS_ADDRESS"
 
 
 class Serving(StrEnum):
@@ -40,6 +41,8 @@ class _Place:
     service: str
     ip: str
     server: Server | None
+    kept: bool
+    """Whether what it knows outlives its process (GCS fault tolerance)."""
 
 
 class Heads:
@@ -50,6 +53,7 @@ class Heads:
         self.timing = timing
         self._serving = serving
         self._places: list[_Place] = []
+        self._kept: dict[tuple[str, str], RayHead] = {}
         self._opened = asyncio.Event()
         self._random = random.Random()  # noqa: S311 - addresses that other sandboxes of this machine do not have
 
@@ -62,25 +66,34 @@ class Heads:
 
     def open(self, pod: Pod, *, ip: str, environment: Mapping[str, str]) -> RayHead:
         """The head of a pod has started: from now on it can be asked."""
-        timeout = float(environment.get(_TIMEOUT) or START_TIMEOUT)
-        head = RayHead(
-            self.clock, timing=self.timing, start_timeout=timeout, seed=self._random.getrandbits(32)
-        )
+        namespace = pod["metadata"]["namespace"]
+        service = head_service((pod["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
+        kept = _REDIS in environment
+        head = (self._kept.pop((namespace, service), None) if kept else None) or self._fresh(environment)
+        head.resume()
         server = Server(app(head), address=(ip, DASHBOARD)) if self._serving is Serving.HTTP else None
         if server:
             server.start()
-        cluster = (pod["metadata"].get("labels") or {}).get(CLUSTER_LABEL, "")
-        namespace = pod["metadata"]["namespace"]
-        place = _Place(head=head, namespace=namespace, service=head_service(cluster), ip=ip, server=server)
+        place = _Place(head=head, namespace=namespace, service=service, ip=ip, server=server, kept=kept)
         self._places.append(place)
         self._opened.set()
         return head
+
+    def _fresh(self, environment: Mapping[str, str]) -> RayHead:
+        timeout = float(environment.get(_TIMEOUT) or START_TIMEOUT)
+        return RayHead(
+            self.clock, timing=self.timing, start_timeout=timeout, seed=self._random.getrandbits(32)
+        )
 
     async def close(self, head: RayHead) -> None:
         """The head's pod has ended."""
         for place in [p for p in self._places if p.head is head]:
             self._places.remove(place)
-            await head.close()
+            if place.kept:
+                head.pause()
+                self._kept[place.namespace, place.service] = head
+            else:
+                await head.close()
             if place.server:
                 await place.server.stop()
 
@@ -88,6 +101,8 @@ class Heads:
         """End all of them."""
         for place in tuple(self._places):
             await self.close(place.head)
+        for head in self._kept.values():
+            await head.close()
 
     def find(self, address: str, *, namespace: str) -> RayHead | None:
         """The head at `host:port`, as a pod of `namespace` resolves it."""

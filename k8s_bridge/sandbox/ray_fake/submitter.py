@@ -82,10 +82,10 @@ class SubmitterPod:
         await self._follow(head, self._body["submission_id"])
 
     async def _follow(self, head: RayHead, name: str) -> None:
-        job = head.jobs[name]
-        await first(job.over.wait(), head.gone.wait(), head.silenced(job))
+        job, down = head.jobs[name], head.down
+        await first(job.over.wait(), down.wait(), head.silenced(job))
         await self._heads.clock.sleep(self._heads.timing.ray_logs_end)
-        self._end(_FAILED if head.gone.is_set() else 0)
+        self._end(_FAILED if down.is_set() else 0)
 
     def _end(self, code: int) -> None:
         if not self._ended.done():

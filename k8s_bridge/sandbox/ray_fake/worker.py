@@ -18,7 +18,7 @@ _FORCED = 2.0  # the grace that a kubelet gives a pod that is deleted by force
 
 
 class HeadPod:
-    """A head's container. With it goes everything that it knew."""
+    """A head's container. With it goes everything that it knew, but for what is kept in Redis."""
 
     def __init__(self, heads: Heads, head: RayHead, options: StartOptions, *, ip: str) -> None:
         self._heads = heads

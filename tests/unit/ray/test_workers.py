@@ -184,6 +184,19 @@ def test_a_cluster_that_wants_a_token_is_joined_with_it():
     assert token["valueFrom"]["secretKeyRef"] == {"name": "shared", "key": "auth_token"}
 
 
+@pytest.mark.parametrize(("given", "seconds"), [([], "600"), (["30"], "30")])
+def test_a_worker_waits_for_a_fault_tolerant_head_as_long_as_kuberays_own_do(given, seconds):
+    variable = "RAY_gcs_rpc_server_reconnect_timeout_s"
+    main = {"name": "worker", "image": "ray:2", "env": [{"name": variable, "value": one} for one in given]}
+    group = {"groupName": "g", "template": {"spec": {"containers": [main]}}}
+    tolerant = like(workerGroupSpecs=[group], gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
+
+    env = container(jobset(cluster=tolerant))["env"]
+
+    assert [one["value"] for one in env if one["name"] == variable] == [seconds]
+    assert variable not in [one["name"] for one in container(jobset())["env"]]
+
+
 def test_topology_is_asked_of_kueue():
     required = pods(jobset(**{"required-topology": "rack"}))["metadata"]["annotations"]
     preferred = pods(jobset(worker=RayWorker(preferred_topology="block")))["metadata"]["annotations"]

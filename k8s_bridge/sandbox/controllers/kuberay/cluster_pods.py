@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from k8s_bridge.sandbox.apiserver.errors import Json
@@ -75,9 +75,10 @@ def _pod(
     owner = meta["name"] if node_type == "head" else f"{meta['name']}-{group_name}"
     given = template.get("metadata") or {}
     marks = _marks(meta["name"], node_type, group_name)
+    tolerant = cluster["spec"].get("gcsFaultToleranceOptions")
     annotations = {
         **(given.get("annotations") or {}),
-        "ray.io/ft-enabled": "false",
+        "ray.io/ft-enabled": str(tolerant is not None).lower(),
         "ray.io/kuberay-version": VERSION,
     }
     if node_type == "head":
@@ -90,7 +91,7 @@ def _pod(
             "annotations": annotations,
             "ownerReferences": [owner_reference(cluster)],
         },
-        "spec": _spec(template["spec"], parameters),
+        "spec": _spec(template["spec"], parameters, [*_fault_tolerance(node_type, tolerant)]),
     }
 
 
@@ -109,13 +110,20 @@ def _digest(spec: Json) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest().upper()[:32]
 
 
-def _spec(spec: Json, parameters: Mapping[str, str]) -> Json:
+def _fault_tolerance(node_type: str, options: Json | None) -> Iterator[Json]:
+    if options is not None and node_type == "head":
+        yield {"name": "RAY_REDIS_ADDRESS", "value": options["redisAddress"]}
+    elif options is not None:
+        yield {"name": "RAY_gcs_rpc_server_reconnect_timeout_s", "value": "600"}
+
+
+def _spec(spec: Json, parameters: Mapping[str, str], more: Iterable[Json]) -> Json:
     ray, *others = spec["containers"]
     command = "ray start " + " ".join(_options(ray, parameters)) + " "
     started = ray | {
         "command": ["/bin/bash", "-c", "--"],
         "args": [f"ulimit -n 65536; {command}"],
-        "env": [*(ray.get("env") or ()), *_environment(command)],
+        "env": [*(ray.get("env") or ()), *more, *_environment(command)],
     }
     return spec | {"containers": [started, *others]}
 
