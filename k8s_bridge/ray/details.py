@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from k8s_bridge.core.admission import condition, is_true
 from k8s_bridge.ray import names
 from k8s_bridge.ray.controller import RayController, Said
+from k8s_bridge.ray.facts import Facts
 from k8s_bridge.ray.observe import Observer
 from k8s_bridge.ray.request import Refusal, Request
 from k8s_bridge.ray.tables import cluster_of
@@ -77,6 +78,8 @@ def _facts(unit: Unit) -> Iterator[tuple[str, str]]:
         yield "shared cluster", cluster_of(job)
         yield "KubeRay", f"{status.job_deployment_status or 'New'}, submission {status.job_id or 'none yet'}"
         yield "Ray", status.job_status or "does not know it"
+        if words := Facts(unit).words:
+            yield "last words", words
         yield "requeues", job.metadata.annotations.get(names.REQUEUES, "0")
     if isinstance(request, Refusal):
         yield "refused", f"{request.reason}: {request.text}"

@@ -12,9 +12,10 @@ from k8s_bridge.core.lazy import lazy
 from k8s_bridge.ray import names
 from k8s_bridge.ray.release import Release, youngest
 from k8s_bridge.ray.unit import State, Unit
+from k8s_bridge.ray.words import last_words
 
-SUCCEEDED = "SUCCEEDED"
-_OVER_IN_RAY = frozenset({SUCCEEDED, "FAILED", "STOPPED"})
+SUCCEEDED, FAILED = "SUCCEEDED", "FAILED"
+_OVER_IN_RAY = frozenset({SUCCEEDED, FAILED, "STOPPED"})
 _INVALID = "ValidationFailed"
 _OVER = frozenset({"Complete", "Failed", _INVALID})
 _CLOSED = frozenset({State.FINISHED, State.DONE})
@@ -132,6 +133,12 @@ class Facts:
     def settled(self) -> bool:
         """KubeRay has seen its end."""
         return self.job.status.job_deployment_status in _OVER
+
+    @lazy
+    def words(self) -> str:
+        """The end of what is said of a job that failed."""
+        failed = self.job.status.job_status == FAILED or self.job.status.job_deployment_status == "Failed"
+        return last_words(self.job.status.message) if failed else ""
 
     @lazy
     def closed(self) -> bool:

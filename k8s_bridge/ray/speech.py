@@ -69,8 +69,12 @@ def _annotated(facts: Facts, state: State, decision: Decision[Effect]) -> tuple[
 
 def _event(facts: Facts, state: State, decision: Decision[Effect]) -> tuple[Effect, ...]:
     seen = facts.unit.seen
-    if state not in _EVENTS or (seen is not None and seen.state is state):
+    if seen is not None and seen.state is state:
+        return ()
+    ref = ObjectRef.to(facts.job)
+    if state is State.FINISHED and facts.words:
+        return (Event(ref=ref, type=EventType.WARNING, reason="JobFailed", message=decision.text),)
+    if state not in _EVENTS:
         return ()
     reason = _DENIED if state is State.DENIED else decision.reason
-    ref = ObjectRef.to(facts.job)
     return (Event(ref=ref, type=_EVENTS[state], reason=reason, message=decision.text or state.value),)

@@ -65,4 +65,4 @@ def _why(facts: Facts) -> str:
         return "its JobSet is gone"
     if facts.withdrawn:
         return said.eviction or f"{said.reason}: {said.message}" if said.reason else "its capacity is gone"
-    return "it failed after a worker was lost"
+    return f"it failed after a worker was lost; its last words: {facts.words or 'none'}"

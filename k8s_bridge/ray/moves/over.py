@@ -51,7 +51,7 @@ def finish(facts: Facts, now: float) -> Verdict:
     An end that is KubeRay's alone (a deadline) is brought to Ray first: a driver on the head would run on.
     """
     status = facts.job.status
-    text = f"over: {status.job_status or status.job_deployment_status}"
+    text = _over(facts)
     left = 0.0 if facts.settled else _LOGS_GRACE - since(facts, now)
     if left > 0:
         return verdict("Finished", text, after=left)
@@ -63,10 +63,16 @@ def finish(facts: Facts, now: float) -> Verdict:
 def retire(facts: Facts, now: float) -> Verdict:
     """KubeRay never deletes finished jobs of a shared cluster; the policy may."""
     status, ttl = facts.job.status, facts.unit.policy.ttl
-    text = f"over: {status.job_status or status.job_deployment_status}"
+    text = _over(facts)
     if not ttl or status.end_time is None:
         return verdict("Finished", text)
     left = status.end_time.timestamp() + ttl - now
     if left > 0:
         return verdict("Finished", text, after=left)
     return verdict("Expired", text, Delete(ref=ObjectRef.to(facts.job)))
+
+
+def _over(facts: Facts) -> str:
+    status = facts.job.status
+    text = f"over: {status.job_status or status.job_deployment_status}"
+    return f"{text}; its last words: {facts.words}" if facts.words else text

@@ -64,6 +64,8 @@ async def test_a_job_that_fails_by_itself_is_not_run_again(tmp_path: Path):
         await world.until(lambda: world.status("job") == "FAILED", what="it fails")
         await world.until(lambda: not world.jobsets(), what="all is given back")
         assert "requeues" not in world.notes("job")
+        await world.until(lambda: "JobFailed" in world.events(), what="an event tells of it")
+        assert "its last words: Job entrypoint command failed" in world.notes("job")["message"]
 
 
 async def test_a_job_waits_for_its_cluster_without_quota(tmp_path: Path):
