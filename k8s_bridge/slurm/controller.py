@@ -19,6 +19,7 @@ from k8s_bridge.slurm.arrays.facts import unwanted_slots
 from k8s_bridge.slurm.census import Census, Group
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import CreateJobSet, Effect, PinAndRelease, SlurmEffect
+from k8s_bridge.slurm.freshness import Freshness
 from k8s_bridge.slurm.guard import Guard
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.observe import Observer
@@ -98,9 +99,7 @@ class SlurmController:
         self._clock = clock
         self._guard = Guard()
         self._decided: dict[Key, float] = {}
-        self._wrote: dict[Key, float] = {}
-        self._postponed: set[Key] = set()
-        self._unjudged: dict[int, float] = {}
+        self._freshness = Freshness()
         self._again: Callable[[Key], None] = lambda _: None
         self._on_wrote: Callable[..., None] = lambda *_: None
         self._on_moving: Callable[[], None] = lambda: None
@@ -140,7 +139,9 @@ class SlurmController:
         Slots are not among them: the record of a large array is large. The array is while tasks of it wait:
         that they were held shows nowhere else.
         """
-        keys = {key for key in (*self.census.within(_FOLLOWED), *self._wrote) if isinstance(key, int)}
+        keys = {
+            key for key in (*self.census.within(_FOLLOWED), *self._freshness.written) if isinstance(key, int)
+        }
         keys |= {key for key in self.census.within({State.RUNNING}) if self._is_waiting_array(key)}
         return keys | {one.job_id for key in keys for one in self._observer.components(key)}
 
@@ -152,7 +153,7 @@ class SlurmController:
     def pace(self) -> Pace:
         """How closely Slurm must be watched for the units that there are."""
         states = self.census.states()
-        if self._wrote or not _FAST.isdisjoint(states):
+        if self._freshness.written or not _FAST.isdisjoint(states):
             return Pace.MOVING
         return Pace.RUNNING if states[State.RUNNING] or states[State.TRESPASS] else Pace.IDLE
 
@@ -163,14 +164,10 @@ class SlurmController:
         were looked at in vain are looked at again: a write that failed must not come back with every poll.
         """
         self._judge(lost=lost)
-        for job_id in [j for j, at in self._unjudged.items() if at < started]:
-            del self._unjudged[job_id]
+        for job_id in self._freshness.found(started):
             self._again_whole(job_id)
-        for key in [k for k, at in self._wrote.items() if at < started]:
-            del self._wrote[key]
-            if key in self._postponed:
-                self._postponed.remove(key)
-                self._again(key)
+        for key in self._freshness.polled(started):
+            self._again(key)
 
     def missing(self, job_id: int, last: Job | None = None) -> None:
         """Slurm said "invalid job id"; `last` is the job's record before that, if there was one.
@@ -179,7 +176,7 @@ class SlurmController:
         """
         self._observer.gone(job_id, last=last)
         if self._observer.vanished(job_id):
-            self._unjudged[job_id] = self._monotonic()
+            self._freshness.lost(job_id, self._monotonic())
         else:
             self._again_whole(job_id)
 
@@ -190,10 +187,7 @@ class SlurmController:
 
     def decide(self, key: Key, now: float) -> Decision[Effect] | None:
         """The verdict on one unit; None until a poll has ended that its last write or its loss concerns."""
-        if key in self._wrote:
-            self._postponed.add(key)
-            return None
-        if job_of(key) in self._unjudged:
+        if not self._freshness.allows(key):
             return None
         unit, decision = self._judged(key, now)
         self._decided[key] = now
@@ -213,6 +207,8 @@ class SlurmController:
         unit = self._observer.unit(key)
         decision = decide(unit, now=now)
         self._observer.settle(unit, State(decision.state))
+        if self._observer.relief.retry(key) is not unit.retry:  # its place among those that are kept back
+            return self._judged(key, now)
         return unit, decision
 
     async def act(self, key: Key, effect: Effect) -> None:
@@ -221,7 +217,7 @@ class SlurmController:
             await self._actor.act(effect)
         finally:
             if isinstance(effect, _SLURM_EFFECTS):
-                self._wrote[key] = self._monotonic()
+                self._freshness.wrote(key, self._monotonic())
                 self._on_wrote(*_record_of(key, effect))
 
     def observe_outcome(self, outcome: Outcome[Key]) -> None:

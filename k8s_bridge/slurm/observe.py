@@ -8,16 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.views import JobSet, Workload
-from k8s_bridge.slurm import het
+from k8s_bridge.slurm import het, parking
 from k8s_bridge.slurm import predicates as is_
 from k8s_bridge.slurm.arrays.facts import ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
 from k8s_bridge.slurm.denials import Denials
-from k8s_bridge.slurm.eligibility import NOTHING
+from k8s_bridge.slurm.eligibility import NOTHING, limit_of
 from k8s_bridge.slurm.model import Job
 from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.plans import Planner, Plans
 from k8s_bridge.slurm.policy import Policies, Route
+from k8s_bridge.slurm.relief import Relief
 from k8s_bridge.slurm.seen import began, failed_again, paused
 from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.troubles import Troubles
@@ -53,6 +54,7 @@ class Observer:
         self.neighbours = Neighbours(tables)
         self.troubles = Troubles(tables, policies)
         self.turns = Turns()
+        self.relief = Relief()
         self.deletion = Deletion.ALLOWED
 
     def configure(self, policies: Policies, planner: Planner) -> None:
@@ -105,6 +107,7 @@ class Observer:
             workload=self._workload(jobset),
             pods=tables.pods.by(OWNER, jobset.metadata.uid) if jobset else (),
             nodes=tables.nodes.by(UNIT, text),
+            retry=self.relief.retry(key),
         )
 
     def speaker(self, job_id: int) -> Job | None:
@@ -162,6 +165,7 @@ class Observer:
         """Nothing of the unit is left."""
         self.seen.pop(key, None)
         self.turns.leave(key)
+        self.relief.forget(key)
         if isinstance(key, int):
             self._plans.forget((key, *(one.job_id for one in self.components(key))))
             self._denials.forget(key)
@@ -238,15 +242,18 @@ class Observer:
 
     def settle(self, unit: Unit, state: State) -> None:
         """Take the unit's place in the order of asking from its state."""
+        if state is not State.PARKED:
+            self.relief.leave(unit.key)
         if unit.array is not None or (state in _WAITING and unit.jobset is None):
             return
         job = self.speaker(unit.job_id)
         if job is None or unit.jobset is None or unit.partition is None:
             self.turns.leave(unit.key)
         elif state is State.PARKED:
-            self.turns.park(
-                unit.key, queue=unit.partition.queue, kind=self._kind(job, self._policies.route(job))
-            )
+            kind = self._kind(job, self._policies.route(job))
+            self.turns.park(unit.key, queue=unit.partition.queue, kind=kind)
+            _, _, why = parking.mark(unit.jobset.metadata.annotations)
+            self.relief.keep(unit.key, limit_of(why, job))
         elif state in _IN_FLIGHT:
             self.turns.fly(unit.key, queue=unit.partition.queue)
         else:

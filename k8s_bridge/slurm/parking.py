@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.slurm.effects import Effect
 from k8s_bridge.slurm.facts import Facts
+from k8s_bridge.slurm.unit import Retry
 
 FIRST, LONGEST = 10.0, 600.0
 """Seconds: each further time the pause doubles, up to the longest."""
 FACTOR_LIMIT = 6
+SOON = 60.0
+"""Seconds of the longest pause of a job that is the first to notice when what kept it has changed."""
 PARKED = "QuotaReturned"
 """The reason that people see; what led to it is in the text (a text of its own reason could be mistaken)."""
 
@@ -26,9 +31,8 @@ def park(facts: Facts, now: float, reason: str) -> tuple[Effect, ...]:
     if jobset is None:
         return ()
     count = _count(facts)
-    pause = min(FIRST * 2 ** min(count, FACTOR_LIMIT), LONGEST)
-    mark = f"{now + pause:.0f} {count + 1} {reason}"
-    annotate = Patch(ref=ObjectRef.to(jobset), patch={"metadata": {"annotations": {naming.PARKED: mark}}})
+    text = f"{now + _pause(count):.0f} {count + 1} {reason}"
+    annotate = Patch(ref=ObjectRef.to(jobset), patch={"metadata": {"annotations": {naming.PARKED: text}}})
     return (annotate, *deactivate(facts))
 
 
@@ -42,7 +46,8 @@ def deactivate(facts: Facts) -> tuple[Effect, ...]:
 
 def unpark_when_due(facts: Facts, now: float, ghosts: tuple[Effect, ...]) -> Decision[Effect]:
     """Stay parked until the time on the mark; then activate. The count stays, so that pauses grow."""
-    until, count, reason = _mark(facts)
+    _, count, reason = mark(facts.annotations)
+    until = _until(facts, now)
     workload = facts.unit.workload
     text = f"quota given back after {reason} (attempt {count}); asked for again when the pause is over"
     if now < until:
@@ -69,7 +74,19 @@ def _count(facts: Facts) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _mark(facts: Facts) -> tuple[float, int, str]:
-    until, _, rest = facts.annotations[naming.PARKED].partition(" ")
+def _pause(count: int) -> float:
+    return min(FIRST * float(2 ** min(count, FACTOR_LIMIT)), LONGEST)
+
+
+def _until(facts: Facts, now: float) -> float:
+    until, count, _ = mark(facts.annotations)
+    if facts.unit.retry is Retry.NOW:
+        return now
+    return until - max(0.0, _pause(count - 1) - SOON) if facts.unit.retry is Retry.SOON else until
+
+
+def mark(annotations: Mapping[str, str]) -> tuple[float, int, str]:
+    """Until when the JobSet with these annotations is parked, for the how manieth time, and why."""
+    until, _, rest = annotations[naming.PARKED].partition(" ")
     count, _, reason = rest.partition(" ")
     return float(until or 0), int(count) if count.isdecimal() else 1, reason or "Parked"

@@ -23,7 +23,7 @@ from k8s_bridge.runtime.queue import Queue
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
 from k8s_bridge.runtime.together import run_together
-from k8s_bridge.slurm import neighbours
+from k8s_bridge.slurm import neighbours, relief
 from k8s_bridge.slurm.act import Actor
 from k8s_bridge.slurm.client import SlurmClient
 from k8s_bridge.slurm.controller import SlurmController
@@ -145,6 +145,7 @@ class Parts:
         )
         tables.subscribe(self._queue.add)
         neighbours.subscribe(tables, self._observer.neighbours, self._queue.add)
+        relief.subscribe(tables, self._observer.relief, self._queue.add)
         tables.jobs.subscribe(self._removed)
         self._controller.on_again(self._queue.add)
         self._controller.on_wrote(self._poller.written)

@@ -78,6 +78,14 @@ class Deletion(StrEnum):
     REFUSED = "refused"
 
 
+class Retry(StrEnum):
+    """When a unit that gave its quota back is tried again: after its pause, within a minute, or now."""
+
+    LATER = "later"
+    SOON = "soon"
+    NOW = "now"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
     """The policy that applies to a job, compiled from the WorkloadMixing. Times in seconds."""
@@ -173,6 +181,7 @@ class Unit:
     wanted_priority: int | None = None
     """The priority that the job's owner asks for, as far as the owner may; None without such a wish."""
     may_create: bool = True
+    retry: Retry = Retry.LATER
     deletion: Deletion = Deletion.ALLOWED
     denied: Denial | None = None
     """Why its JobSet could not be created at the last attempt."""

@@ -8,7 +8,13 @@ associations and QOS) shows after the release; see `withheld`.
 from k8s_bridge.slurm.eligibility.obstacle import Grip, Obstacle
 from k8s_bridge.slurm.eligibility.rules import REASONS, RULES, obstacle
 from k8s_bridge.slurm.eligibility.surroundings import NOTHING, UNASKED, Availability, Surroundings
-from k8s_bridge.slurm.eligibility.withheld import is_requeue_delay, withholds
+from k8s_bridge.slurm.eligibility.withheld import (
+    Limit,
+    is_requeue_delay,
+    limit_of,
+    limits_on,
+    withholds,
+)
 
 __all__ = [
     "NOTHING",
@@ -17,9 +23,12 @@ __all__ = [
     "UNASKED",
     "Availability",
     "Grip",
+    "Limit",
     "Obstacle",
     "Surroundings",
     "is_requeue_delay",
+    "limit_of",
+    "limits_on",
     "obstacle",
     "withholds",
 ]

@@ -29,7 +29,7 @@ from k8s_bridge.slurm.effects import (
 from k8s_bridge.slurm.eligibility import Availability, Surroundings
 from k8s_bridge.slurm.facts import CLAIM, TEXT_PREFIX
 from k8s_bridge.slurm.layout.types import Refusal
-from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Seen, State
+from k8s_bridge.slurm.unit import Deletion, Denial, Presence, Retry, Seen, State
 
 NOW = 5000.0
 
@@ -378,6 +378,26 @@ def test_a_job_that_slurm_withholds_gives_its_quota_back_and_is_not_counted_as_r
     state, decision = verdict(world)
     assert state is State.PARKED
     assert "AssocGrpCpuLimit (attempt 1)" in decision.text
+
+
+@pytest.mark.parametrize(
+    ("retry", "later", "goes_on"),
+    [
+        (Retry.NOW, 0, True),
+        (Retry.SOON, 59, False),
+        (Retry.SOON, 61, True),
+        (Retry.LATER, 599, False),
+        (Retry.LATER, 601, True),
+    ],
+)
+def test_how_long_a_job_that_was_tried_often_stays_parked(retry, later, goes_on):
+    world = released()
+    world.jobset.metadata.annotations[naming.PARKINGS] = "8"
+    change(world, reason="AssocGrpCpuLimit")
+    for effect in verdict(world, seen=Seen(state=State.WITHHELD, since=NOW - 5))[1].effects:
+        world.carry_out(effect)
+    _, decision = verdict(world, retry=retry, now=NOW + later)
+    assert bool(names(decision)) is goes_on
 
 
 def test_a_withheld_jobs_text_stays_until_it_is_held_again():
