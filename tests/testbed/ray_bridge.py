@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -134,13 +135,14 @@ def running(
     *,
     objects: Iterable[Mapping[str, Any]] = (),
     held: Callable[[], AbstractContextManager[None]] = policies_in_force,
+    environment: Mapping[str, str] = MappingProxyType({}),
     **ray: Any,
 ) -> Iterator[Bridge]:
     """The shared cluster, what holds jobs, a WorkloadMixing and the bridge; afterwards nothing of it is left.
 
-    `objects` are there besides.
+    `objects` are there besides; `environment` is the shared head's.
     """
-    with ray_cluster.running() as cluster, held():
+    with ray_cluster.running(**environment) as cluster, held():
         kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
         rights = chart.rights(VALUES, namespace=NAMESPACE)
         text = yaml.safe_dump_all([*rights, *_classes(), *objects, mixing(**ray)])

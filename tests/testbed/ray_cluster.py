@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import yaml
 
 from testbed import node, ray_image
 from testbed.control import kubectl
@@ -28,9 +29,9 @@ class RayCluster:
 
     dashboard: str
 
-    def submit(self, entrypoint: str) -> str:
+    def submit(self, entrypoint: str, **more: Any) -> str:
         """Run a command as a Ray job, as `ray job submit` does; its submission id."""
-        answer = httpx.post(f"{self.dashboard}/api/jobs/", json={"entrypoint": entrypoint})
+        answer = httpx.post(f"{self.dashboard}/api/jobs/", json={"entrypoint": entrypoint} | more)
         return str(answer.raise_for_status().json()["submission_id"])
 
     def job(self, submission_id: str) -> dict[str, Any]:
@@ -53,20 +54,31 @@ def get(kind: str, name: str) -> dict[str, Any]:
 
 
 @contextmanager
-def running() -> Iterator[RayCluster]:
-    """The cluster with its head and its worker ready; afterwards it is gone, and so is its queue."""
+def running(**environment: str) -> Iterator[RayCluster]:
+    """The cluster with its head and its worker ready; afterwards it is gone, and so is its queue.
+
+    `environment` is the head's.
+    """
     with ThreadPoolExecutor() as at_once:
         archive = ray_image.archive()
         list(at_once.map(lambda number: node.import_image(number, archive, name=ray_image.NAME), WORKERS))
     _remove()
     try:
-        kubectl("create", "-f", _MANIFEST)
+        kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(_documents(environment)))
         until("the Ray cluster is ready", _ready, seconds=600)
         yield RayCluster(
             dashboard=f"http://{get('raycluster', NAME)['status']['head']['podIP']}:{_DASHBOARD}"
         )
     finally:
         _remove()
+
+
+def _documents(environment: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for document in yaml.safe_load_all(_MANIFEST.read_text()):
+        if document["kind"] == "RayCluster":
+            (head,) = document["spec"]["headGroupSpec"]["template"]["spec"]["containers"]
+            head["env"] = [{"name": name, "value": value} for name, value in environment.items()]
+        yield document
 
 
 def _remove() -> None:

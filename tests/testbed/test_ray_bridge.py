@@ -21,12 +21,17 @@ from testbed.shell import Failed, say
 
 pytestmark = [pytest.mark.testbed, pytest.mark.timeout(900)]
 
+PATIENCE = 40
+"""Seconds that a job may wait in Ray: its head's RAY_JOB_START_TIMEOUT_SECONDS, 900 where nobody sets it."""
+
 
 @pytest.fixture(scope="module")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     if not lifecycle.is_here():
         pytest.skip("the testbed is not up, or this is not its network: make testbed && make testbed-test")
-    with ray_bridge.running(tmp_path_factory.mktemp("ray") / "bridge.log") as running:
+    log = tmp_path_factory.mktemp("ray") / "bridge.log"
+    patience = {"RAY_JOB_START_TIMEOUT_SECONDS": str(PATIENCE)}
+    with ray_bridge.running(log, environment=patience) as running:
         yield running
 
 
@@ -89,6 +94,25 @@ def test_a_bridge_that_is_killed_at_any_stage_goes_on_where_it_was(bridge, idle)
 def revive(bridge: Bridge) -> None:
     bridge.kill()
     bridge.start()
+
+
+def test_a_job_that_waits_in_kueue_for_longer_than_ray_is_patient_runs_all_the_same(bridge, idle):
+    """Ray's patience and the wait are both scaled down: from 900 s and the 20 minutes that were asked for."""
+    submit_plain("blocker", cpu="1500m", seconds=PATIENCE + 15, priority=HIGH)
+    wait("the quota is taken", lambda: job_of("blocker").get("active"))
+    in_ray = bridge.cluster.submit("true", entrypoint_resources={"nowhere": 1})
+    began = time.monotonic()
+    submit("patient", notes={"workers": "2"})
+
+    wait("it is released", lambda: "released" in notes("patient"))
+
+    waited = time.monotonic() - began
+    say(f"waited {waited:.1f} s in Kueue; Ray is patient for {PATIENCE} s")
+    assert waited > PATIENCE
+    wait("it succeeds", lambda: status("patient") == "SUCCEEDED")
+    given_up = bridge.cluster.job(in_ray)
+    assert given_up["status"] == "FAILED"
+    assert "failed to start within" in given_up["message"]
 
 
 def test_a_deadline_counts_from_the_release_on(bridge, idle):
