@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 from support.chart import CASES, render, values_of
 
 from api.load import load_file
+from api.ray_views import RayCluster, RayJob
+from k8s_bridge.core import naming
 from k8s_bridge.ray import names
+from k8s_bridge.ray.request import Request, request_of
+from k8s_bridge.ray.workers import like_of
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.custom import check_fields, serve_custom_resources
 from k8s_bridge.sandbox.apiserver.storage import Storage
@@ -36,6 +41,28 @@ def test_queues_and_the_workloadmixing_are_taken_and_name_each_other():
     classes = {one["metadata"]["name"] for one in storage.list(kinds.PRIORITYCLASSES)}
     assert {name for names, _ in routes for name in names} == queues
     assert {name for _, names in routes for name in names} == classes
+
+
+def test_the_ray_bridges_objects_go_together_and_the_job_gets_what_it_asks_for():
+    made = {one["kind"]: one for one in yaml.safe_load_all((EXAMPLES / "ray.yaml").read_text())}
+    cluster = msgspec.convert(made["RayCluster"], RayCluster)
+    job = msgspec.convert(yaml.safe_load((EXAMPLES / "ray-job.yaml").read_text()), RayJob)
+    spec = load_file(yaml.safe_dump(made["WorkloadMixing"]), name="ray").spec.ray
+    kueue = [*yaml.safe_load_all((EXAMPLES / "kueue.yaml").read_text())]
+    assert spec is not None
+    (managed,) = spec.managed_clusters
+
+    assert made["Namespace"]["metadata"]["labels"] == {names.MANAGED_NAMESPACE: "true"}
+    assert cluster.metadata.labels[naming.QUEUE_NAME] == made["LocalQueue"]["metadata"]["name"]
+    assert cluster.metadata.labels[naming.PRIORITY_CLASS] == made["WorkloadPriorityClass"]["metadata"]["name"]
+    classes = {one["metadata"]["name"] for one in kueue if one["kind"] == "WorkloadPriorityClass"}
+    assert {pool.workload_priority_class for pool in spec.pool_mappings} <= classes
+    assert managed.name == cluster.metadata.name
+    assert job.spec.cluster_selector == {names.CLUSTER_SELECTOR: managed.name}
+    assert like_of(cluster, group=managed.worker_group) is not None
+    asked = request_of(job, spec=spec)
+    assert isinstance(asked, Request)
+    assert (asked.workers, asked.cpus, asked.memory, asked.queue) == (4, 2000, 2048, "science")
 
 
 def test_heads_are_open_to_the_bridge_submitters_and_workers_by_the_labels_that_they_have():
