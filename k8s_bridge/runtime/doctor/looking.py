@@ -82,8 +82,12 @@ async def deployments(client: KubeClient) -> tuple[Deployment, ...] | Hidden:
 async def every(
     client: KubeClient, view: type[K], names: Iterable[str], *, namespace: str = ""
 ) -> dict[str, Seen[K]]:
-    """The named objects of a kind."""
-    return {name: await seen(client.get(view, name=name, namespace=namespace)) for name in sorted(names)}
+    """The named objects of a kind, from a list: a bridge may list what it may not get."""
+    found = await seen(client.list(view, namespace=namespace))
+    if found is None or isinstance(found, Hidden):
+        return dict.fromkeys(sorted(names), found)
+    there = {one.metadata.name: one for one in found.items}
+    return {name: there.get(name) for name in sorted(names)}
 
 
 async def listed(client: KubeClient, view: type[K]) -> tuple[K, ...]:

@@ -22,6 +22,7 @@ from k8s_bridge.kube import auth
 from k8s_bridge.ray.doctor import Asked, Subject, examine, rights
 from k8s_bridge.runtime.doctor.verdict import Result, Verdict
 from k8s_bridge.sandbox.apiserver import kinds
+from k8s_bridge.sandbox.apiserver.faults import Answer, Rule
 
 GOLDEN = Path(__file__).parents[2] / "chart" / "goldens" / "ray.yaml"
 SINCE = "2026-01-01T00:00:00Z"
@@ -78,6 +79,23 @@ async def test_a_healthy_world_is_well_and_nothing_is_written(patient):
     assert [one for one in results if one.verdict is not Verdict.FINE] == []
     assert {one.check for one in results} >= {"ray-enforced", "ray-heads", "ray-clusters", "ray-rights"}
     assert {kind: patient.storage.list(kind) for kind in kinds.ALL} == before
+
+
+async def test_the_bridge_itself_sees_all_of_it_with_the_rights_that_it_has(patient):
+    for kind in (
+        kinds.NAMESPACES,
+        kinds.RAYCLUSTERS,
+        kinds.LOCALQUEUES,
+        kinds.CLUSTERQUEUES,
+        kinds.PRIORITYCLASSES,
+    ):
+        fault = Answer(code=403, reason="Forbidden", message="may not")
+        patient.server.faults.add(Rule(fault=fault, verb="get", kind=kind))
+
+    results = await patient.results()
+
+    assert [one for one in results if one.verdict is not Verdict.FINE] == []
+    assert {"ray-heads", "ray-clusters", "ray-queues"} <= {one.check for one in results}
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda one: one.name)

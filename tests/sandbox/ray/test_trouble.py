@@ -136,9 +136,8 @@ async def test_a_job_runs_on_while_a_head_restarts_whose_memory_is_kept_elsewher
         world.storage.delete(kinds.PODS, NAMESPACE, before, grace_seconds=0)
         await world.until(lambda: world.heads() - {before} and world.submissions(), what="another head is up")
 
-        assert set(world.submissions().values()) == {"RUNNING"}
         await world.until(lambda: world.status("job") == "SUCCEEDED", what="it succeeds", seconds=60)
-        assert set(world.submissions().values()) == {"SUCCEEDED"}
+        assert list(world.submissions().values()) == ["SUCCEEDED"]
         assert "requeues" not in world.notes("job")
         assert set(world.workers()) <= set(workers)
         await world.until(lambda: not world.jobsets(), what="all is given back")
@@ -147,7 +146,7 @@ async def test_a_job_runs_on_while_a_head_restarts_whose_memory_is_kept_elsewher
 async def test_a_driver_on_the_head_ends_with_it_all_the_same_and_its_job_has_failed(tmp_path: Path):
     tolerant = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}
     async with sandbox(tmp_path, cluster=tolerant, driverPlacement="head") as world, world.bridge():
-        world.submit("job", seconds=2.0)
+        world.submit("job", seconds=60.0)
         await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
 
         world.storage.delete(kinds.PODS, NAMESPACE, world.head(), grace_seconds=0)
