@@ -211,7 +211,10 @@ class Http:
         task = asyncio.create_task(self._send(call))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # it holds the error, which holds this frame: all that they know of would lie about
 
     def stream(self, call: Call, *, silence: float) -> Stream:
         """A stream of lines, not yet opened; `silence` is the longest wait between two pieces, in seconds."""

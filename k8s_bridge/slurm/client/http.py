@@ -142,7 +142,10 @@ class Http:
         task = asyncio.create_task(self._repeated(call, version, sink))
         self._running.add(task)
         task.add_done_callback(self._done)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # it holds the error, which holds this frame: all that they know of would lie about
 
     async def close(self) -> None:
         """Turn away who waits, let requests under way end, then close the connections."""

@@ -164,9 +164,10 @@ class JobMirror:
     async def _read(self, ids: Iterable[int]) -> None:
         """Read jobs one by one; the client bounds how many at a time. Trouble is raised when all are done."""
         results = await asyncio.gather(*(self._read_one(i) for i in ids), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        troubles = [result for result in results if isinstance(result, BaseException)]
+        del results  # an error that its own frame refers to lies about, with all that it knows of
+        if troubles:
+            raise troubles.pop(0)
 
     async def _read_one(self, job_id: int) -> None:
         started = self._clock()

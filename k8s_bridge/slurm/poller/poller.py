@@ -143,14 +143,15 @@ class Poller:
     async def _cycle(self) -> Cycle:
         """Jobs first: where a job that is over is seen, its nodes are seen idle in the same cycle."""
         started = self._clock()
-        error: BridgeError | None = None
         try:
             await self._jobs.refresh()
             await self._nodes.refresh()
-        except BridgeError as trouble:
-            error = trouble
-        number = self.last.number + 1
-        return Cycle(number=number, started=started, finished=self._clock(), error=error)
+        except BridgeError as error:
+            return self._over(started, error)
+        return self._over(started, None)
+
+    def _over(self, started: float, error: BridgeError | None) -> Cycle:
+        return Cycle(number=self.last.number + 1, started=started, finished=self._clock(), error=error)
 
     def _tell(self, cycle: Cycle) -> None:
         self.last = cycle
