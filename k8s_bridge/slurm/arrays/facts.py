@@ -8,20 +8,19 @@ from k8s_bridge.core import naming
 from k8s_bridge.core.admission import Capacity
 from k8s_bridge.core.lazy import lazy
 from k8s_bridge.slurm import predicates as is_
+from k8s_bridge.slurm.arrays.tasks import TaskFacts
 from k8s_bridge.slurm.eligibility import is_requeue_delay
-from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts, held_against_text
+from k8s_bridge.slurm.facts import TEXT_PREFIX, Facts
 from k8s_bridge.slurm.layout.features import most_slots, pin, pin_of, user_expression
 from k8s_bridge.slurm.layout.types import Layout
-from k8s_bridge.slurm.model import COMPLETING, PENDING, Job
-from k8s_bridge.slurm.moves.common import policy_of
-from k8s_bridge.slurm.unit import Array, Presence, Slot, State, Unit
+from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.moves.common import lasted
+from k8s_bridge.slurm.unit import Presence, Slot, State, Unit
 
-BAD_CONSTRAINTS = "BadConstraints"
-"""Slurm itself holds what waits for a feature that no node has at the moment."""
-RELAUNCH = 2.0
-"""Seconds from a requeue until its nodes take the task again: slurmd refuses credentials of that second."""
 A_MOMENT = 2.0
 """Seconds by which the sight of a node may lag behind that of the task on it."""
+IDLE_GRACE = 30.0
+"""Seconds that a slot may be idle while Slurm withholds the array's tasks: another may end, and one start."""
 AHEAD = 4
 """Slots of one array that may wait for quota at a time however few have it."""
 
@@ -63,12 +62,22 @@ class SlotFacts(Facts):
         return self.admitted and 0 < self.wanted == len(there) == len(self.unit.nodes)
 
     @lazy
+    def idle_long(self) -> bool:
+        """It could run a task, and Slurm has had the time to start one."""
+        return not self.busy and lasted(self, State.READY, IDLE_GRACE, self.now)
+
+    @lazy
     def may_run(self) -> int:
         """How many tasks run on it, or could by now: on old nodes one more may, until these are gone."""
         seen = self.unit.seen
         idle = seen is not None and seen.state is State.READY and self.now - seen.since >= A_MOMENT
         run = -(-len(self.busy) // max(1, self.wanted))
         return run or int(bool(self.unit.nodes) and not idle)
+
+    @lazy
+    def withheld(self) -> str:
+        """Why Slurm starts no task of the array; "" when it may."""
+        return ArrayFacts(self.unit.whole, self.now).withheld if self.unit.whole else ""
 
     @lazy
     def unwanted(self) -> str:
@@ -92,15 +101,8 @@ class SlotFacts(Facts):
         return any(node.name in self.live for node in ours)
 
 
-class ArrayFacts(Facts):
+class ArrayFacts(TaskFacts):
     """A whole array: the tasks that wait and run, and what there is to run them on."""
-
-    @lazy
-    def array(self) -> Array:
-        """Records and slots. LookupError for a unit that is no array."""
-        if self.unit.array is None:
-            raise LookupError("no array in this unit")
-        return self.unit.array
 
     @lazy
     def over(self) -> bool:
@@ -131,37 +133,10 @@ class ArrayFacts(Facts):
         return tuple([slot for slot in self.kept if slot.serving])
 
     @lazy
-    def waiting(self) -> tuple[Job, ...]:
-        """The records of tasks that wait."""
-        return tuple([record for record in self.array.records if PENDING in record.states])
-
-    @lazy
-    def escaped(self) -> tuple[Job, ...]:
-        """Those that are neither held nor pinned: Slurm could start them anywhere."""
-        pins = ((record, pin_of(record.features, job_id=self.unit.job_id)) for record in self.waiting)
-        return tuple([record for record, have in pins if not record.held and not have])
-
-    @lazy
-    def running(self) -> int:
-        """How many tasks have nodes."""
-        away = {PENDING, COMPLETING}
-        return sum(1 for r in self.array.records if r.active and r.states.isdisjoint(away))
-
-    @lazy
     def astray(self) -> int:
         """How many tasks must run elsewhere, as there are fewer slots on which one may."""
         slots = (SlotFacts(slot, self.now) for slot in self.array.slots)
         return max(0, self.running - sum(slot.may_run for slot in slots))
-
-    @lazy
-    def startable(self) -> tuple[Job, ...]:
-        """Those that Slurm would start, had it the nodes."""
-        return tuple([record for record in self.waiting if self._may_start(record)])
-
-    @lazy
-    def left(self) -> int:
-        """How many tasks these are."""
-        return sum(max(1, record.array_size) for record in self.startable)
 
     @lazy
     def slots_wanted(self) -> int:
@@ -181,6 +156,8 @@ class ArrayFacts(Facts):
         """One slot more is of use. As many wait for quota as have it: a pool that gets some doubles."""
         admitted = sum(1 for slot in self.kept if slot.admitted)
         waiting = len(self.kept) - admitted
+        if self.withheld and self.kept:
+            return False
         return bool(self.left) and len(self.kept) < self.slots_wanted and waiting < max(AHEAD, admitted)
 
     @lazy
@@ -198,6 +175,7 @@ class ArrayFacts(Facts):
             return dict.fromkeys(_numbers(self.slots), "its partition is not managed any more")
         return {
             **self.leaving,
+            **dict.fromkeys(self._idle(), f"Slurm starts no task on it: {self.withheld}"),
             **dict.fromkeys(self._spare(), "fewer tasks are left than there are slots"),
         }
 
@@ -205,17 +183,6 @@ class ArrayFacts(Facts):
     def to_free(self) -> tuple[Job, ...]:
         """Records of tasks that could start on a serving slot and are held, pinned elsewhere or put off."""
         return tuple([r for r in self.startable if self._astray(r)]) if self.serving else ()
-
-    @lazy
-    def relaunch(self) -> float | None:
-        """Seconds until the next task that was requeued just now may start again; None without one."""
-        return min((left for r in self.startable if (left := self._settling(r)) > 0), default=None)
-
-    @lazy
-    def worn_out(self) -> tuple[Job, ...]:
-        """Waiting tasks that Slurm has requeued too often."""
-        limit = policy_of(self).requeue_limit
-        return tuple([r for r in self.waiting if r.array_task_id is not None and r.restart_count > limit])
 
     def constraints(self, record: Job) -> str:
         """The expression that a record is to have.
@@ -230,12 +197,8 @@ class ArrayFacts(Facts):
     def _many_nodes(self) -> bool:
         return isinstance(self.unit.layout, Layout) and self.unit.layout.nodes > 1
 
-    def _settling(self, record: Job) -> float:
-        """A requeue is a new submission to slurmctld, at its time."""
-        return record.submit_time + RELAUNCH - self.now if record.restart_count else 0.0
-
     def _astray(self, record: Job) -> bool:
-        if self._settling(record) > 0:
+        if self.settling(record) > 0:
             return False
         if record.held or is_requeue_delay(record, self.now):
             return True
@@ -245,22 +208,19 @@ class ArrayFacts(Facts):
         there = frozenset(have.strip("[]").split("|"))
         return any(_feature(slot) not in there for slot in self.serving)
 
-    def _may_start(self, record: Job) -> bool:
-        if not record.held or record.reason == BAD_CONSTRAINTS:
-            return True
-        return self._held_by_us(record) and not is_.refused(self) and not is_.ineligible(self)
-
-    def _held_by_us(self, record: Job) -> bool:
-        """Its own record is the last task's in the end; a task that was split off has a text of its own."""
-        if record.job_id == self.unit.job_id or record.array_task_id is None:
-            return not is_.held_by_other(self)
-        return record.admin_comment.startswith(TEXT_PREFIX) and not held_against_text(record)
-
     def _why_leaving(self, slot: SlotFacts) -> str:
         have, now = slot.annotations.get(naming.SHAPE, ""), self.unit.shape
         if naming.RETAIN_UNTIL in slot.annotations or (now and have != now):
             return "the tasks or the WorkloadMixing were changed"
         return f"machine {slot.unit.cordoned} is cordoned" if slot.unit.cordoned else ""
+
+    def _idle(self) -> list[int]:
+        """Slots that no task takes, as Slurm withholds all that wait. One stays, to see when that is over."""
+        if not self.withheld:
+            return []
+        idle = [slot for slot in self.serving if slot.idle_long]
+        stays = 0 if self.running or any(map(is_.parked, self.kept)) else 1
+        return _numbers(idle)[stays:]
 
     def _spare(self) -> list[int]:
         """Waiting slots go first, then those whose nodes come up; of equal ones the last."""

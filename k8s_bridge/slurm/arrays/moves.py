@@ -5,7 +5,7 @@ from __future__ import annotations
 from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
 from k8s_bridge.slurm import parking
-from k8s_bridge.slurm.arrays.facts import ArrayFacts, SlotFacts
+from k8s_bridge.slurm.arrays.facts import IDLE_GRACE, ArrayFacts, SlotFacts
 from k8s_bridge.slurm.effects import (
     AllowRequeue,
     Cancel,
@@ -155,13 +155,20 @@ def follow(facts: SlotFacts, now: float) -> Verdict:
 
 
 def await_task(facts: SlotFacts, now: float) -> Verdict:
-    """Slurm starts a task on it within start_timeout, or the quota goes back for a while."""
+    """Slurm starts a task on it within start_timeout, or the quota goes back for a while.
+
+    Sooner, when it says that capacity is not what the tasks wait for.
+    """
     timeout = policy_of(facts).start_timeout
-    if not lasted(facts, State.READY, timeout, now):
-        left = time_left(facts, State.READY, timeout, now)
-        return verdict(*delete_ghosts(facts), text="waits for a task", after=left)
-    text = f"Slurm started no task on it for {timeout:.0f} s"
-    return verdict(*parking.park(facts, now, "StartTimeout"), reason="StartTimeout", text=text)
+    if lasted(facts, State.READY, timeout, now):
+        text = f"Slurm started no task on it for {timeout:.0f} s"
+        return verdict(*parking.park(facts, now, "StartTimeout"), reason="StartTimeout", text=text)
+    if facts.idle_long and facts.withheld:
+        text = f"Slurm starts no task on it: {facts.withheld}"
+        return verdict(*parking.park(facts, now, facts.withheld), reason="Withheld", text=text)
+    look = timeout if facts.idle_long else min(IDLE_GRACE, timeout)
+    left = time_left(facts, State.READY, look, now)
+    return verdict(*delete_ghosts(facts), text="waits for a task", after=left)
 
 
 def _clear(facts: SlotFacts, names: tuple[str, ...], *, why: str) -> Verdict:
@@ -222,6 +229,8 @@ def _give_up(facts: ArrayFacts, record: Job) -> Effect:
 def _tally(facts: ArrayFacts) -> str:
     waiting = [slot for slot in facts.kept if not slot.admitted]
     said = f"{facts.running} task(s) run, {facts.left} wait; {len(facts.serving)} slot(s) serve"
+    if facts.withheld:
+        return f"{said}; Slurm starts none that waits: {facts.withheld}"
     if not waiting:
         return said
     words = waiting[0].admission.message or "no quota yet"

@@ -13,8 +13,9 @@ from api.v1alpha1.policy import NoRequeuePolicy
 from k8s_bridge.core import naming
 from k8s_bridge.core.decision import Decision
 from k8s_bridge.core.effects import Delete
-from k8s_bridge.slurm.arrays.facts import AHEAD, RELAUNCH, ArrayFacts
+from k8s_bridge.slurm.arrays.facts import AHEAD, ArrayFacts
 from k8s_bridge.slurm.arrays.records import speaker
+from k8s_bridge.slurm.arrays.tasks import RELAUNCH
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import (
     AllowRequeue,
