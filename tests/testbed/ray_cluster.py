@@ -21,6 +21,8 @@ NAMESPACE = "ray"
 NAME = "shared"
 _MANIFEST = HERE / "manifests/ray.yaml"
 _DASHBOARD = 8265
+_PATIENCE = 60.0
+"""Seconds for a call: on a busy machine a head can take many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +33,26 @@ class RayCluster:
 
     def submit(self, entrypoint: str, **more: Any) -> str:
         """Run a command as a Ray job, as `ray job submit` does; its submission id."""
-        answer = httpx.post(f"{self.dashboard}/api/jobs/", json={"entrypoint": entrypoint} | more)
+        answer = httpx.post(
+            f"{self.dashboard}/api/jobs/", json={"entrypoint": entrypoint} | more, timeout=_PATIENCE
+        )
         return str(answer.raise_for_status().json()["submission_id"])
 
     def job(self, submission_id: str) -> dict[str, Any]:
         """What the jobs API says of a job: `status`, `message` and more."""
-        return dict(httpx.get(f"{self.dashboard}/api/jobs/{submission_id}").raise_for_status().json())
+        return dict(
+            httpx.get(f"{self.dashboard}/api/jobs/{submission_id}", timeout=_PATIENCE)
+            .raise_for_status()
+            .json()
+        )
 
     def stop(self, submission_id: str) -> None:
         """Ask for a job's end."""
-        httpx.post(f"{self.dashboard}/api/jobs/{submission_id}/stop").raise_for_status()
+        httpx.post(f"{self.dashboard}/api/jobs/{submission_id}/stop", timeout=_PATIENCE).raise_for_status()
 
     def logs(self, submission_id: str) -> str:
         """What a job's driver printed."""
-        answer = httpx.get(f"{self.dashboard}/api/jobs/{submission_id}/logs")
+        answer = httpx.get(f"{self.dashboard}/api/jobs/{submission_id}/logs", timeout=_PATIENCE)
         return str(answer.raise_for_status().json()["logs"])
 
 

@@ -190,7 +190,7 @@ def test_strangers_on_a_jobs_workers_are_told_of(bridge, idle):
 
 
 def test_a_worker_that_is_lost_is_replaced_and_the_driver_runs_on(bridge, idle):
-    submit("bereft", sleeping(40), notes={"workers": "2"})
+    submit("bereft", sleeping(60), notes={"workers": "2"})
     wait("the job runs", lambda: driver_of(bridge, "bereft"))
     submission, before = job("bereft")["status"]["jobId"], workers("bereft")
     other = next(name for name, ip in before.items() if ip != driver_of(bridge, "bereft"))

@@ -70,7 +70,9 @@ class Recorder:
 
     def _workload(self, change: Change, obj: Json) -> None:
         gone = change is Change.DELETED or conditions.is_true(obj, "Finished")
-        self._reservation(obj, holds=not gone and conditions.is_true(obj, "QuotaReserved"))
+        # Kueue counts a deactivated Workload no more, whatever its conditions still say.
+        counts = not gone and obj["spec"].get("active", True)
+        self._reservation(obj, holds=counts and conditions.is_true(obj, "QuotaReserved"))
         evicted = conditions.is_true(obj, "Evicted")
         self._admission(obj, holds=not gone and not evicted and conditions.is_true(obj, "Admitted"))
         if evicted and not gone:

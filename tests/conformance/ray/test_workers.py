@@ -114,6 +114,10 @@ async def test_a_busy_worker_drains_and_takes_its_job_down(ray):
     done = await ray.until_job(job, "FAILED")
 
     assert done["error_type"] == "JOB_SUPERVISOR_ACTOR_DIED"
+    # The actor's end and its node's race to the head: which is told is chance.
     assert done["message"].endswith(
-        "the actor's node was preempted: Node received SIGTERM; draining before shutdown."
+        (
+            "the actor's node was preempted: Node received SIGTERM; draining before shutdown.",
+            "the actor's node was terminated expectedly: received SIGTERM",
+        )
     )
