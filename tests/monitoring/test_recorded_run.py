@@ -36,7 +36,8 @@ async def has_data(server: Prometheus, expression: str) -> bool:
 
 
 async def life(world: World) -> None:
-    """A job is preempted by an urgent one, waits, runs again; one more cannot be met."""
+    """A job is preempted by an urgent one, waits, runs again; one more cannot be met, and stays refused."""
+    await world.sbatch(JobRequest(tmp=1000))
     victim = await world.sbatch(JobRequest(ntasks=6, seconds=4))
     await world.until_state(victim, "RUNNING")
     urgent = await world.sbatch(JobRequest(partition=URGENT, ntasks=8, seconds=1))
