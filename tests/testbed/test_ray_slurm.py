@@ -85,7 +85,8 @@ class Admissions:
         self.waiting.clear()
         for workload in json.loads(kubectl("get", WORKLOADS, "--all-namespaces", "-o", "json"))["items"]:
             owner = workload["metadata"]["ownerReferences"][0]["name"]
-            if workload["spec"]["queueName"] == "ray" or owner == BLOCKER:
+            ours = workload["metadata"]["namespace"] in (TEAMS, NAMESPACE)
+            if not ours or workload["spec"]["queueName"] == "ray" or owner == BLOCKER:
                 continue
             found = {each["type"]: each for each in workload.get("status", {}).get("conditions", ())}
             if found.get("Admitted", {}).get("status") == "True":
