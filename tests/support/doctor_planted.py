@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from k8s_bridge.sandbox.apiserver.errors import Json
@@ -24,22 +23,9 @@ from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.world.config import AUTH_SECRET, BATCH, FLAVOR, HIGH, MIXING, NAMESPACE, TEAM_A
 from k8s_bridge.sandbox.world.objects import SHARED_QUEUE
 from k8s_bridge.slurm.doctor import Verdict
+from support.planted import Patient, Planted
 
-Patient = Any
 SHAPE = {"cpus": 8, "gpus": 4}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planted:
-    """`text` stands in what was seen, `cure` in the cure."""
-
-    name: str
-    plant: Callable[[Patient], object]
-    """May be a coroutine function."""
-    check: str
-    text: str
-    cure: str
-    verdict: Verdict = Verdict.WRONG
 
 
 def _unserve(*paths: str) -> Callable[[Patient], object]:

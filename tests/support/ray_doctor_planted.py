@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from k8s_bridge.ray import names
@@ -14,22 +14,10 @@ from k8s_bridge.runtime.doctor.verdict import Verdict
 from k8s_bridge.sandbox.apiserver import kinds
 from k8s_bridge.sandbox.apiserver.faults import Answer, Rule
 from k8s_bridge.sandbox.apiserver.kinds import Kind
+from support.planted import Patient, Planted
 from support.ray_sandbox import CLUSTER, HIGH, LOW, NAMESPACE, mixing
 
-Patient = Any
 _QUEUE = "kueue.x-k8s.io/queue-name"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planted:
-    """`text` stands in what was seen, `cure` in the cure."""
-
-    name: str
-    plant: Callable[[Patient], object]
-    check: str
-    text: str
-    cure: str
-    verdict: Verdict = Verdict.WRONG
 
 
 def _unserve(*paths: str) -> Callable[[Patient], object]:

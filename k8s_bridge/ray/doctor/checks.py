@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from api.v1alpha1.status import ConditionType
 from k8s_bridge.core.admission import condition, is_true
@@ -12,7 +12,7 @@ from k8s_bridge.ray.doctor.queues import QUEUES
 from k8s_bridge.ray.doctor.sight import ClusterSight, RaySight
 from k8s_bridge.runtime.doctor.deployments import COMPONENT_LABEL, running
 from k8s_bridge.runtime.doctor.kinds import COMMON, KINDS_WHY, Wanted, kinds_served
-from k8s_bridge.runtime.doctor.rights import Right, all_allowed
+from k8s_bridge.runtime.doctor.rights import Chart, all_allowed
 from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
 
 KUBERAY, BRIDGE = "kuberay-operator", "ray-bridge"
@@ -47,16 +47,9 @@ def controllers(sight: ClusterSight) -> Iterator[Finding]:
 
 def rights(sight: ClusterSight) -> Iterator[Finding]:
     """The Ray bridge may do what it has to."""
-    yield from all_allowed(sight.rights, whose=sight.whose, cure_of=_cure_of)
-
-
-def _cure_of(denied: Sequence[Right]) -> str:
-    named = sorted({one.name for one in denied if one.resource == "secrets"})
-    if named:
-        return f"name them in rayBridge.rbac.tokenSecrets of the chart: {', '.join(named)}"
-    namespace = next((one.namespace for one in denied), "")
-    served = f" with {namespace} in rayBridge.namespaces" if namespace else ""
-    return f"install the chart's roles (helm upgrade{served}), or grant the rights by hand"
+    yield from all_allowed(
+        sight.rights, whose=sight.whose, chart=Chart(bridge="rayBridge", names="tokenSecrets")
+    )
 
 
 def sections(sight: ClusterSight) -> Iterator[Finding]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from k8s_bridge.runtime.doctor.verdict import Finding, Hidden, fine, unseen, wrong
+
+_BY_NAME = ("secrets", "configmaps")
+"""The chart gives these one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +29,24 @@ class Right:
         return f"{self.verb} {what}{named}{where}"
 
 
-def all_allowed(
-    rights: Mapping[Right, bool | Hidden], *, whose: str, cure_of: Callable[[Sequence[Right]], str]
-) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Where the chart's values give rights to a bridge: its section, and what names single objects there."""
+
+    bridge: str
+    names: str
+
+    def cure(self, denied: Sequence[Right]) -> str:
+        """How these rights are given."""
+        named = sorted({one.name for one in denied if one.resource in _BY_NAME})
+        if named:
+            return f"name them in {self.bridge}.rbac.{self.names} of the chart: {', '.join(named)}"
+        namespace = next((one.namespace for one in denied), "")
+        served = f" with {namespace} in {self.bridge}.namespaces" if namespace else ""
+        return f"install the chart's roles (helm upgrade{served}), or grant the rights by hand"
+
+
+def all_allowed(rights: Mapping[Right, bool | Hidden], *, whose: str, chart: Chart) -> Iterator[Finding]:
     """One finding for each namespace in which something is denied. `whose` "": of whoever asks."""
     denied: dict[str, list[Right]] = defaultdict(list)
     for right, allowed in rights.items():
@@ -44,6 +62,6 @@ def all_allowed(
         return
     for missing in denied.values():
         text = "; ".join(map(str, missing))
-        yield wrong(f"{whose} may not: {text}", cure=cure_of(missing))
+        yield wrong(f"{whose} may not: {text}", cure=chart.cure(missing))
     if not denied:
         yield fine(f"{whose or 'whoever runs this'} has all {len(rights)} rights that are needed")

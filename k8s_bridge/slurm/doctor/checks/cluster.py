@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from k8s_bridge.runtime.doctor.deployments import running
 from k8s_bridge.runtime.doctor.kinds import COMMON, KINDS_WHY, kinds_served
-from k8s_bridge.runtime.doctor.rights import Right, all_allowed
+from k8s_bridge.runtime.doctor.rights import Chart, all_allowed
 from k8s_bridge.runtime.doctor.verdict import Check, Finding, Hidden, doubtful, fine, unseen, wrong
 from k8s_bridge.runtime.doctor.views import selects
 from k8s_bridge.slurm.doctor.sight import ClusterSight
@@ -28,16 +28,9 @@ def controllers(sight: ClusterSight) -> Iterator[Finding]:
 
 def rights(sight: ClusterSight) -> Iterator[Finding]:
     """The bridge may do what it has to."""
-    yield from all_allowed(sight.rights, whose=sight.whose, cure_of=_cure_of)
-
-
-def _cure_of(denied: Sequence[Right]) -> str:
-    named = sorted({one.name for one in denied if one.resource in ("secrets", "configmaps")})
-    if named:
-        return f"name them in slurmBridge.rbac.secrets or .configMaps of the chart: {', '.join(named)}"
-    namespace = next((one.namespace for one in denied), "")
-    served = f" with {namespace} in slurmBridge.namespaces" if namespace else ""
-    return f"install the chart's roles (helm upgrade{served}), or grant the rights by hand"
+    yield from all_allowed(
+        sight.rights, whose=sight.whose, chart=Chart(bridge="slurmBridge", names="secrets or .configMaps")
+    )
 
 
 def kueue_looks(sight: ClusterSight) -> Iterator[Finding]:
