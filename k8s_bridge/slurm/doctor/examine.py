@@ -14,6 +14,7 @@ from k8s_bridge.runtime.doctor.looking import CLUSTER_NAME, deployments, no_clus
 from k8s_bridge.runtime.doctor.mixings import Found, find
 from k8s_bridge.runtime.doctor.reviews import reviewed
 from k8s_bridge.runtime.doctor.rights import Right
+from k8s_bridge.runtime.doctor.subject import Subject as Common
 from k8s_bridge.runtime.doctor.verdict import Hidden, Result, results
 from k8s_bridge.runtime.doctor.views import Deployment, Namespace
 from k8s_bridge.runtime.settings import LEASE_NAME
@@ -29,16 +30,9 @@ _READ_BY_BRIDGE = ("slurmTokenSecretRef", "slurmCARef", "slurmClientCertRef")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What is examined. `files`: WorkloadMixings that are not in the cluster; `only`: `namespace/name`."""
+class Subject(Common):
+    """What is examined, and by what means Slurm is asked."""
 
-    namespaces: tuple[str, ...]
-    only: tuple[str, ...] = ()
-    files: tuple[WorkloadMixing, ...] = ()
-    account: str = ""
-    """Whose rights are looked at, as `namespace/name`; "": the bridge's, where its Deployment is seen."""
-    within: bool = False
-    """Whether this runs in the bridge's own pod, so that its own rights are the bridge's."""
     means: Means = field(default_factory=Means)
 
 

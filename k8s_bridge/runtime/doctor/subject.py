@@ -1,0 +1,20 @@
+"""What a doctor is asked to look at, whichever side it is of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.v1alpha1.workloadmixing import WorkloadMixing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is examined. `files`: WorkloadMixings that are not in the cluster; `only`: `namespace/name`."""
+
+    namespaces: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    files: tuple[WorkloadMixing, ...] = ()
+    account: str = ""
+    """Whose rights are looked at, as `namespace/name`; "": the bridge's, where its Deployment is seen."""
+    within: bool = False
+    """Whether this runs in a pod of the cluster: in the bridge's own, its rights are the bridge's."""
