@@ -22,6 +22,8 @@ EXACT = [
     ("-n4 -c2", None),
     ("-n5 --ntasks-per-node=2", None),
     ("-N2 --ntasks-per-node=2 -c2", None),
+    ("-N2 -n2 -c2 --mincpus=5", None),
+    ("-N2 -c3 --mincpus=6", None),
     ("-N2 -n3 --mem-per-cpu=100", None),
     ("-N2 --mem=200", None),
     ("--mincpus=4 --mem-per-cpu=50", None),

@@ -53,9 +53,12 @@ def _cpus_of_fewer_tasks(request: Request) -> bool:
     return request.cpu_step > 0 and bool(request.gres_per_task and request.gres_per_job) and few
 
 
-def _one_wide_task_a_node(request: Request) -> bool:
-    wide = request.cpu_step > 1 and request.min_cpus > request.cpus_per_task * max(1, request.room)
-    return wide and not request.bare and request.tasks <= request.nodes
+def _cpus_make_tasks(request: Request) -> bool:
+    """For want of a number, slurmctld counts tasks by the CPUs of all nodes, and has none for the last."""
+    if request.tasks_asked or request.bare or not request.cpu_step:
+        return False
+    wide = request.min_cpus > request.cpus_per_task * max(1, request.room)
+    return wide and request.min_cpus % request.cpus_per_task > 0
 
 
 def _cpus_of_no_gpu(request: Request) -> bool:
@@ -91,8 +94,8 @@ _ROWS = (
     ),
     _Row(
         lambda _: "--mincpus",
-        _one_wide_task_a_node,
-        "Slurm does not start a task on each node with more CPUs than --cpus-per-task; ask for those there.",
+        _cpus_make_tasks,
+        "Slurm counts tasks by it and then finds no nodes; give --ntasks, or a multiple of --cpus-per-task.",
     ),
     _Row(
         blame.for_room,

@@ -27,6 +27,8 @@ from k8s_bridge.slurm.model import Job
 
 MEMORY_ASKED = frozenset({"EXACT_MEMORY_REQUESTED", "JOB_MEM_SET"})
 """Flags of a job that said --mem=0, by release."""
+TASKS_ASKED = "EXACT_TASK_COUNT_REQUESTED"
+"""Flag of a job that said --ntasks, from 24.11 on."""
 
 
 class Per(Enum):
@@ -46,6 +48,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_nodes: int | None
     """None when there is no maximum, or none that can be told from slurmctld's estimate."""
     tasks: int
+    tasks_asked: bool
+    """Whether the number of tasks was said; 22.05 does not tell, and False there."""
     tasks_per_node: int | None
     cpus: int
     """Of all tasks together, as sbatch has counted them."""
@@ -80,6 +84,7 @@ def read(job: Job) -> Request:
         nodes=nodes,
         max_nodes=most_nodes(job, nodes),
         tasks=job.tasks or 1,
+        tasks_asked=TASKS_ASKED in job.flags,
         tasks_per_node=job.tasks_per_node or None,
         cpus=_total_cpus(job),
         cpus_per_task=_cpus_per_task(job),

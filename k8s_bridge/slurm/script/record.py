@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from k8s_bridge.slurm.layout.request import TASKS_ASKED
 from k8s_bridge.slurm.model import PENDING, Job
 from k8s_bridge.slurm.script.demand import Demand
 from k8s_bridge.slurm.script.errors import ScriptError
@@ -106,7 +107,7 @@ def job_of(settings: Settings, *, demand: Demand, tres: Tres, identity: Identity
         reboot=settings.has("reboot"),
         required_switches=settings.number("req_switch") or 0,
         min_tmp_disk=settings.number("tmp") or 0,
-        flags=_flags(settings),
+        flags=_flags(settings, demand),
         memory_per_node=memory_per_node,
         memory_per_cpu=memory_per_cpu,
     )
@@ -158,7 +159,8 @@ def _memory(settings: Settings) -> tuple[int | None, int | None]:
     return (None, cpu) if node is None and cpu else (node or 0, None)
 
 
-def _flags(settings: Settings) -> frozenset[str]:
+def _flags(settings: Settings, demand: Demand) -> frozenset[str]:
+    tasks = set() if demand.tasks is None else {TASKS_ASKED}
     memory = {_EXACT_MEMORY} if settings.has("mem") or settings.has("mem_per_cpu") else set()
     spread = {"SPREAD_JOB"} if settings.has("spread_job") else set()
-    return frozenset(memory | spread | settings.words("gres_flags"))
+    return frozenset(tasks | memory | spread | settings.words("gres_flags"))

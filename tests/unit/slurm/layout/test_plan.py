@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from k8s_bridge.slurm.layout import Exclusive, Group, Layout, NodeShape, Refusal, Shape, digest, plan
+from k8s_bridge.slurm.layout.request import TASKS_ASKED
 from k8s_bridge.slurm.model import Job
 
 BATCH = NodeShape(cpus=32, memory=64_000, gpus=4)
@@ -296,6 +297,12 @@ def test_a_whole_node_has_no_more_gpus_than_cpus_for_them() -> None:
 )
 def test_what_slurm_accepts_and_never_starts_is_refused(record: Job, option: str) -> None:
     assert refusal(record).option == option
+
+
+def test_nodes_of_more_cpus_than_a_task_are_had_with_a_number_of_tasks_or_a_multiple() -> None:
+    two = {"nodes": 2, "tasks": 2, "cpus": 4, "cpus_per_task": 2}
+    asked = job(**two, min_cpus_per_node=5, flags=frozenset({TASKS_ASKED}))
+    assert laid_out(asked) == laid_out(job(**two, min_cpus_per_node=6)) == [(2, 1, 6, 0)]
 
 
 def test_features_are_kept_in_order_without_our_own_pin() -> None:
