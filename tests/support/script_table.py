@@ -407,6 +407,8 @@ COMPONENTS = (
     lines("#SBATCH -c2\n#SBATCH hetjob\n#SBATCH -c3\nsleep 1\n", arguments="-n2 : -N2 : -n4"),
     lines("sleep 1\n", arguments="--mem=5 : -N2"),
     lines("sleep 1\n", arguments="-n2 :"),
+    lines("sleep 1\n", arguments="-n2 -a1-3 : -n3"),
+    lines("#SBATCH -n2\n#SBATCH hetjob\n#SBATCH --array=1-3\nsleep 1\n"),
     lines("sleep 1\n", arguments="--tmp=4 : --mem-per-cpu=4 : -N2"),
 )
 """Components of the command line, alone and together with those of the script."""

@@ -123,6 +123,10 @@ def _joined(found: list[Component], *, identity: Identity) -> tuple[Component, .
         return tuple(found)
     if not all(requested_nodes(component.job.tres_request) for component in found):
         raise ScriptError("--nodes=0 cannot be asked for by a component of a het job")
+    if any(component.job.array_task_string for component in found):
+        raise ScriptError(
+            "--array cannot be asked for by a component of a het job; submit one job for each task"
+        )
     return tuple(
         replace(
             component,
