@@ -9,6 +9,7 @@ import httpx
 import msgspec
 
 from k8s_bridge.core.errors import BridgeError, Missing, Retry, Terminal
+from k8s_bridge.kube.untied import untied
 from k8s_bridge.ray import names
 
 T = TypeVar("T")
@@ -16,6 +17,8 @@ T = TypeVar("T")
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _BODY_MAX = 32 * 2**20
 _LISTED = 10_000
+_SHOWN = 300
+"""Bytes of an answer that an error repeats."""
 _NOT_FOUND, _UNAUTHORIZED, _FORBIDDEN, _ERROR_FROM = 404, 401, 403, 400
 
 
@@ -145,15 +148,25 @@ class RayHead:
     ) -> bytes:
         headers = {"Authorization": f"Bearer {head.token}"} if head.token else {}
         what = f"{method} {path} of the Ray head at {head.url}"
+        opening = self._client.stream(method, head.url + path, params=query, headers=headers)
         try:
-            answer = await self._client.request(method, head.url + path, params=query, headers=headers)
+            async with untied(opening) as answer:
+                status, body = answer.status_code, await _read(what, answer)
         except httpx.HTTPError as error:
             raise Retry(f"{what}: {type(error).__name__} {error}".rstrip()) from error
-        if answer.status_code >= _ERROR_FROM:
-            raise _error(what, answer)
-        if len(answer.content) > _BODY_MAX:
+        if status >= _ERROR_FROM:
+            raise _error(what, status, body)
+        return body
+
+
+async def _read(what: str, answer: httpx.Response) -> bytes:
+    chunks, size = list[bytes](), 0
+    async for chunk in answer.aiter_bytes():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > _BODY_MAX:
             raise Terminal(f"{what}: more than {_BODY_MAX} bytes", reason="BodyTooLarge")
-        return answer.content
+    return b"".join(chunks)
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
@@ -163,10 +176,10 @@ def _decoded(body: bytes, kind: type[T]) -> T:
         raise Retry(f"an answer of the Ray head cannot be read: {error}") from error
 
 
-def _error(what: str, answer: httpx.Response) -> BridgeError:
-    text = f"{what}: {answer.status_code} {answer.text[:300]}"
-    if answer.status_code == _NOT_FOUND:
+def _error(what: str, status: int, body: bytes) -> BridgeError:
+    text = f"{what}: {status} {body[:_SHOWN].decode(errors='replace')}"
+    if status == _NOT_FOUND:
         return Missing(text)
-    if answer.status_code in (_UNAUTHORIZED, _FORBIDDEN):
+    if status in (_UNAUTHORIZED, _FORBIDDEN):
         return Terminal(text, reason="RayTokenRefused")
     return Retry(text)
