@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator
@@ -28,7 +29,10 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[Api]:
         namespace = f"conf-api-{secrets.token_hex(3)}"
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         (await http.post(_NAMESPACES, json=body)).raise_for_status()
-        yield Api(http, namespace)
+        api = Api(http, namespace)
+        if request.param is Side.TESTBED:
+            await _settled(api)
+        yield api
         await http.delete(f"{_NAMESPACES}/{namespace}")
 
 
@@ -44,6 +48,12 @@ async def _testbed() -> AsyncIterator[httpx.AsyncClient]:
         pytest.skip("the testbed is not up, or this is not its network: make testbed && make testbed-test")
     async with _client(how_to_reach()) as http:
         yield http
+
+
+async def _settled(api: Api) -> None:
+    """A controller puts a ConfigMap into each new namespace, and a test's watch would see it come."""
+    async with api.watching("configmaps", fieldSelector="metadata.name=kube-root-ca.crt") as events:
+        await asyncio.wait_for(events.get(), 20)
 
 
 def _client(how: dict[str, Any]) -> httpx.AsyncClient:
