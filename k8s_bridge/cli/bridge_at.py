@@ -1,4 +1,4 @@
-"""Where the bridge is that `top` and `explain` ask: at an address, or behind kubectl port-forward."""
+"""Where the bridges are that `top` and `explain` ask: at an address, or behind kubectl port-forward."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ import functools
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from k8s_bridge.cli.cluster import ask, server_of
 from k8s_bridge.cli.output import Exit, fail
-from k8s_bridge.cli.remote import DEFAULT_ADDRESS, Remote
+from k8s_bridge.cli.remote import DEFAULT_ADDRESS, Remote, Remotes
 from k8s_bridge.kube.lease import Lease
 from k8s_bridge.kube.transport import KubeClient
-from k8s_bridge.runtime.settings import HTTP_PORT, LEASE_NAME
+from k8s_bridge.runtime.settings import HTTP_PORT
 from k8s_bridge.runtime.turn import Turn
 
+_LEASES = re.compile(r".*(k8s|ray)-bridge(-ray)?-leader")
+"""What the chart and the bridges call their leases, whatever the release is called."""
 _FORWARDED = re.compile(r"Forwarding from (127\.0\.0\.1:\d+) ")
 
 
 def bridge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `command` the options that say where the bridge is; it gets `remote` in their place."""
+    """Give `command` the options that say where the bridges are; it gets `remotes` in their place."""
 
     @functools.wraps(command)
     def with_remote(**options: Any) -> None:
         where = {name: options.pop(name) for name in ("address", "kubeconfig", "context", "namespace")}
         lease, port = options.pop("lease_name"), options.pop("port")
-        with _reached(**where, lease=lease, port=port) as remote:
-            command(remote=remote, **options)
+        with _reached(**where, lease=lease, port=port) as remotes:
+            command(remotes=remotes, **options)
 
     for option in reversed(_OPTIONS):
         with_remote = option(with_remote)
@@ -48,41 +50,68 @@ _OPTIONS = (
         help="HTTP address of a running bridge.",
     ),
     click.option(
-        "--namespace", "-n", default="", help="Ask the pod that leads there, by kubectl port-forward."
+        "--namespace", "-n", default="", help="Ask the pods that lead there, by kubectl port-forward."
     ),
     click.option("--context", default="", help="The same, in the cluster of this context."),
     click.option("--kubeconfig", default="", help="The same, in the cluster of this kubeconfig."),
     click.option(
-        "--lease-name", default=LEASE_NAME, show_default=True, help="The lease that tells who leads."
+        "--lease-name",
+        default="",
+        help="The lease that tells who leads. Else those of all bridges there, by the chart's names.",
     ),
-    click.option("--port", default=HTTP_PORT, show_default=True, help="HTTP port of the pod."),
+    click.option("--port", default=HTTP_PORT, show_default=True, help="HTTP port of the pods."),
 )
 
 
 @contextlib.contextmanager
 def _reached(  # noqa: PLR0913 - one for each option
     *, address: str, kubeconfig: str, context: str, namespace: str, lease: str, port: int
-) -> Iterator[Remote]:
+) -> Iterator[Remotes]:
     if not (kubeconfig or context or namespace):
-        yield Remote(address)
+        yield Remotes([Remote(address)])
         return
     server = server_of(kubeconfig, context=context)
     place = namespace or server.namespace
-
-    async def holder(client: KubeClient) -> str:
-        return (await client.get(Lease, name=lease, namespace=place)).spec.holder_identity or ""
-
-    pod = Turn(leads=False, leader=ask(server, holder)).pod
-    if not pod:
+    pods = ask(server, lambda client: _leaders(client, lease, namespace=place))
+    if not pods:
+        which = f"lease {place}/{lease}" if lease else f"the lease of a bridge in {place}"
         fail(
-            f"nobody holds lease {place}/{lease}: no bridge leads. `kubectl get pods --namespace {place}`\n"
-            "shows whether one runs; `k8s-bridge doctor` what is wrong.",
+            f"nobody holds {which}: no bridge leads. `kubectl get pods --namespace {place}`\n"
+            "shows whether one runs; `k8s-bridge doctor` what is wrong. --lease-name names a lease that is\n"
+            "not called as the chart calls it.",
             code=Exit.NO_BRIDGE,
         )
     chosen = [f"--kubeconfig={kubeconfig}"] if kubeconfig else []
     chosen += [f"--context={context}"] if context else []
-    with _forwarded(f"pod/{pod}", port, options=[*chosen, f"--namespace={place}"]) as found:
-        yield Remote(found)
+    with contextlib.ExitStack() as stack:
+        yield Remotes(_each(stack, pods, port, options=[*chosen, f"--namespace={place}"]))
+
+
+async def _leaders(client: KubeClient, lease: str, *, namespace: str) -> list[str]:
+    """The pods that lead: of the bridge with that lease, or of every bridge."""
+    if lease:
+        found = [await client.get(Lease, name=lease, namespace=namespace)]
+    else:
+        there = (await client.list(Lease, namespace=namespace)).items
+        found = [one for one in there if _LEASES.fullmatch(one.metadata.name)]
+    turns = (Turn(leads=False, leader=one.spec.holder_identity or "") for one in found)
+    return sorted({turn.pod for turn in turns if turn.pod})
+
+
+def _each(stack: contextlib.ExitStack, pods: Iterable[str], port: int, *, options: list[str]) -> list[Remote]:
+    """All that are reached; one that is not must not hide what the others know."""
+    remotes: list[Remote] = []
+    missed: list[click.ClickException] = []
+    for pod in pods:
+        try:
+            remotes.append(Remote(stack.enter_context(_forwarded(f"pod/{pod}", port, options=options))))
+        except click.ClickException as error:
+            missed.append(error)
+    if not remotes:
+        raise missed[0]
+    for one in missed:
+        click.echo(f"Left out: {one.format_message()}", err=True)
+    return remotes
 
 
 @contextlib.contextmanager

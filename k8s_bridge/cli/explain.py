@@ -10,7 +10,7 @@ from rich.console import Console
 from k8s_bridge.cli.bridge_at import bridge_options
 from k8s_bridge.cli.completion import complete_jobs
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
-from k8s_bridge.cli.remote import Remote
+from k8s_bridge.cli.remote import Remotes
 from k8s_bridge.cli.tables import render_detail
 
 
@@ -18,13 +18,14 @@ from k8s_bridge.cli.tables import render_detail
 @click.argument("job", shell_complete=complete_jobs)
 @bridge_options
 @output_option
-def explain(*, job: str, remote: Remote, form: str | None) -> None:
-    """Explain JOB (a Slurm job id such as 42, 42_3 or 42+1): its state, the facts, the next step."""
-    details = remote.unit(job)
+def explain(*, job: str, remotes: Remotes, form: str | None) -> None:
+    """Explain JOB (a Slurm job id such as 42, 42_3 or 42+1, or a RayJob's name): state, facts, next step."""
+    details = remotes.unit(job)
     if not details:
         fail(
-            f"job {job} is not known to the bridge at {remote.address}. Either it is over, or its partition\n"
-            f"is not among the partitionMappings: `scontrol show job {job}` and `k8s-bridge top` tell.",
+            f"job {job} is not known to the bridge at {remotes.address}. Either it is over, or its\n"
+            "partition is not among the partitionMappings (of a RayJob: its cluster not among the managedClusters):\n"
+            f"`scontrol show job {job}`, `kubectl get rayjob {job}` and `k8s-bridge top` tell.",
             code=Exit.UNKNOWN_UNIT,
         )
     if form is not None:

@@ -1,8 +1,9 @@
-"""Asks a running bridge what it knows, through its HTTP server."""
+"""Asks running bridges what they know, through their HTTP servers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -94,6 +95,22 @@ class Remote:
                 f"what answers at {self.address} is not a k8s-bridge ({error}); check --address.",
                 code=Exit.NO_BRIDGE,
             )
+
+
+class Remotes:
+    """Several bridges, such as that of Slurm jobs and that of Ray jobs, seen as one."""
+
+    def __init__(self, remotes: Sequence[Remote]) -> None:
+        self._remotes = remotes
+        self.address = ", ".join(remote.address for remote in remotes)
+
+    def units(self) -> list[UnitRow]:
+        """The units of all. Ends the command when one of them does not answer."""
+        return [row for remote in self._remotes for row in remote.units()]
+
+    def unit(self, name: str) -> list[UnitDetail]:
+        """Every unit called `name` that one of them knows. Ends the command as `units` does."""
+        return [detail for remote in self._remotes for detail in remote.unit(name)]
 
 
 def _credentials() -> dict[str, str]:

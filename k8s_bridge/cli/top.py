@@ -14,7 +14,7 @@ from rich.live import Live
 from k8s_bridge.cli.bridge_at import bridge_options
 from k8s_bridge.cli.completion import complete_partitions, complete_users
 from k8s_bridge.cli.output import EXIT_HELP, emit, output_option
-from k8s_bridge.cli.remote import Remote
+from k8s_bridge.cli.remote import Remotes
 from k8s_bridge.cli.tables import UnitRow, render_units, sort_units
 
 _PIPE_WIDTH = 200
@@ -37,13 +37,13 @@ _PIPE_WIDTH = 200
 )
 @click.option("--user", default="", shell_complete=complete_users, help="Only units of this user.")
 def top(  # noqa: PLR0913 - one argument for each option
-    *, remote: Remote, form: str | None, once: bool, interval: float, partition: str, user: str
+    *, remotes: Remotes, form: str | None, once: bool, interval: float, partition: str, user: str
 ) -> None:
     """Show all units live: state, age, and what each waits for and why."""
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
     def rows() -> list[UnitRow]:
-        everything = remote.units()
+        everything = remotes.units()
         ours = (r for r in everything if partition in ("", r.partition) and user in ("", r.user))
         return sort_units(ours)
 
@@ -52,7 +52,7 @@ def top(  # noqa: PLR0913 - one argument for each option
     elif once or not console.is_terminal:
         console.print(render_units(rows(), now=time.time()))
     else:
-        _live(console, lambda: render_units(rows(), now=time.time(), title=remote.address), seconds=interval)
+        _live(console, lambda: render_units(rows(), now=time.time(), title=remotes.address), seconds=interval)
 
 
 def _live(console: Console, draw: Callable[[], RenderableType], *, seconds: float) -> None:
