@@ -24,8 +24,8 @@ def explain(*, job: str, remotes: Remotes, form: str | None) -> None:
     if not details:
         fail(
             f"job {job} is not known to the bridge at {remotes.address}. Either it is over, or its\n"
-            "partition is not among the partitionMappings (of a RayJob: its cluster not among the\n"
-            f"managedClusters): `scontrol show job {job}`, `kubectl get rayjob {job}`, `k8s-bridge top` tell.",
+            "partition is among no partitionMappings (of a RayJob: its cluster among no managedClusters):\n"
+            f"`scontrol show job {job}`, `kubectl get rayjob {job}` and `k8s-bridge top` tell.",
             code=Exit.UNKNOWN_UNIT,
         )
     if form is not None:
