@@ -2,34 +2,28 @@
 
 Structure is fixed before any value is known: a value can never become a key, a list item or a template,
 whatever a user calls a job. Every rendered leaf is a string. A key whose value is null is left out.
+What an expression may say is told in `expressions`.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import StrictUndefined
-from jinja2.exceptions import TemplateError as JinjaError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template as JinjaTemplate
 
-from k8s_bridge.core import naming
+from k8s_bridge.core import expressions
 from k8s_bridge.core.errors import Terminal
 
 Facts = Mapping[str, Any]
 _Render = Callable[[Facts], Any]
 
 _MARKS = ("{{", "{%", "{#")
-_ENVIRONMENT = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined,
-    autoescape=False,  # the output is a value in a tree, not a document
-    keep_trailing_newline=True,
-)
-_ENVIRONMENT.filters["label"] = naming.label_value
-"""`{{ job.account | label }}`: what users write, made fit for a label value."""
-_ENVIRONMENT.filters["quote"] = shlex.quote
-"""`{{ job.name | quote }}`: what users write, as one word of a shell."""
+_ENVIRONMENT = expressions.environment()
+DEEPEST = 64
+"""Levels of a tree. Those of a pod stay below 20."""
+_PATH = 60
+"""Characters of the path to what nests too deep."""
 
 
 class TemplateError(Terminal):
@@ -56,23 +50,25 @@ def compile_tree(tree: Any, *, path: str = "") -> Template:
     return Template(_compile(tree, path))
 
 
-def _compile(tree: Any, path: str) -> _Render:
+def _compile(tree: Any, path: str, levels: int = DEEPEST) -> _Render:
     if isinstance(tree, str):
         return _leaf(tree, path)
+    if levels == 0:
+        raise TemplateError(path[:_PATH], f"nests deeper than {DEEPEST} levels")
     if isinstance(tree, Mapping):
-        return _mapping(tree, path)
+        return _mapping(tree, path, levels)
     if isinstance(tree, list | tuple):
-        items = [_compile(item, f"{path}[{index}]") for index, item in enumerate(tree)]
+        items = [_compile(item, f"{path}[{index}]", levels - 1) for index, item in enumerate(tree)]
         return lambda facts: [item(facts) for item in items]
     return lambda _: tree
 
 
-def _mapping(tree: Mapping[Any, Any], path: str) -> _Render:
+def _mapping(tree: Mapping[Any, Any], path: str, levels: int) -> _Render:
     for key in tree:
         if any(mark in str(key) for mark in _MARKS):
             raise TemplateError(f"{path}.{key}".lstrip("."), "keys are not templates, only values are")
     items = [
-        (key, _compile(value, f"{path}.{key}".lstrip(".")))
+        (key, _compile(value, f"{path}.{key}".lstrip("."), levels - 1))
         for key, value in tree.items()
         if value is not None
     ]
@@ -82,15 +78,29 @@ def _mapping(tree: Mapping[Any, Any], path: str) -> _Render:
 def _leaf(text: str, path: str) -> _Render:
     if not any(mark in text for mark in _MARKS):
         return lambda _: text
-    try:
-        template = _ENVIRONMENT.from_string(text)
-    except JinjaError as error:
-        raise TemplateError(path, str(error)) from error
+    template = _expression(text, path)
 
     def render(facts: Facts) -> str:
         try:
-            return template.render(facts)
+            return _rendered(template, facts)
         except Exception as error:  # an expression of an operator can fail in any way
             raise TemplateError(path, str(error)) from error
 
     return render
+
+
+def _expression(text: str, path: str) -> JinjaTemplate:
+    try:
+        expressions.check(_ENVIRONMENT.parse(text))
+        return _ENVIRONMENT.from_string(text)
+    except Exception as error:  # in Python's own compiler, too: of brackets in brackets
+        raise TemplateError(path, str(error)) from error
+
+
+def _rendered(template: JinjaTemplate, facts: Facts) -> str:
+    parts, size = [], 0
+    for part in template.generate(facts):
+        size += len(part)
+        expressions.short(size)
+        parts.append(part)
+    return "".join(parts)

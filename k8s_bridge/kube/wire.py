@@ -10,6 +10,7 @@ import msgspec
 
 from api.views import Object
 from k8s_bridge.core.errors import Retry
+from k8s_bridge.kube.depth import decode
 from k8s_bridge.kube.errors import error_of, status_of
 
 T = TypeVar("T", bound=Object)
@@ -106,14 +107,14 @@ class Codec(Generic[T]):
     def item(self, body: bytes) -> T:
         """One object. A body that is none is a Retry: the next answer may be whole again."""
         try:
-            return self._items.decode(body)
+            return decode(self._items, body)
         except msgspec.DecodeError as error:
             raise Retry(f"undecodable {self.view.KIND}: {error}") from error
 
     def page(self, body: bytes, *, number: int) -> Page[T]:
         """A page of a list; only when an item does not decode is every item decoded on its own."""
         try:
-            whole = self._lists.decode(body)
+            whole = decode(self._lists, body)
         except msgspec.DecodeError:
             return self._salvage(body, number=number)
         meta = whole.metadata
@@ -128,7 +129,7 @@ class Codec(Generic[T]):
     def event(self, line: bytes) -> WatchEvent[T]:
         """One watch line. An ERROR line raises what its Status amounts to; a broken line is a Retry."""
         try:
-            envelope = _LINES.decode(line)
+            envelope = decode(_LINES, line)
         except msgspec.DecodeError as error:
             raise Retry(f"undecodable watch line of {self.view.KIND}: {error}") from error
         if envelope.type == "ERROR":
@@ -142,7 +143,7 @@ class Codec(Generic[T]):
 
     def _changed(self, change: Change, raw: msgspec.Raw) -> WatchEvent[T]:
         try:
-            obj = self._items.decode(raw)
+            obj = decode(self._items, raw)
         except msgspec.DecodeError as error:
             stub = _stub(raw)
             # a deletion needs no more than the name
@@ -155,14 +156,14 @@ class Codec(Generic[T]):
 
     def _salvage(self, body: bytes, *, number: int) -> Page[T]:
         try:
-            whole = _RAW_LISTS.decode(body)
+            whole = decode(_RAW_LISTS, body)
         except msgspec.DecodeError as error:
             raise Retry(f"undecodable list of {self.view.KIND}: {error}") from error
         items: list[T] = []
         malformed: list[Malformed] = []
         for raw in whole.items or ():
             try:
-                items.append(self._items.decode(raw))
+                items.append(decode(self._items, raw))
             except msgspec.DecodeError as error:
                 malformed.append(Malformed(key=_stub(raw).key, error=str(error)))
         return Page(
@@ -176,6 +177,6 @@ class Codec(Generic[T]):
 
 def _stub(raw: msgspec.Raw) -> _Stub:
     try:
-        return _STUBS.decode(raw)
+        return decode(_STUBS, raw)
     except msgspec.DecodeError:
         return _Stub()

@@ -30,10 +30,10 @@ def _found(mixing: WorkloadMixing) -> Iterator[Problem]:
             compile_tree(template)
         except TemplateError as error:
             why = str(error).removeprefix(f"{error.path}: ")
-            yield Problem(path=f"{path}.{error.path}", why=why, fix="correct the Jinja2 expression")
+            yield Problem(path=f"{path}.{error.path}", why=why, fix="correct the template")
     for index, claim in enumerate(spec.slurmd.resource_claims):
         path = f"spec.slurmd.resourceClaims[{index}].resourceClaimTemplateName"
         try:
             compile_tree(claim.resource_claim_template_name)
         except TemplateError as error:
-            yield Problem(path=path, why=str(error), fix="correct the Jinja2 expression")
+            yield Problem(path=path, why=str(error), fix="correct the template")

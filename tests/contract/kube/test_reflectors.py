@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,6 +46,10 @@ class Mirror:
         finally:
             self.reflector.stop()
             await task
+
+
+def deep(body: bytes) -> bytes:
+    return body.replace(b'"DEEP"', b'[{"a":' * 5000 + b'"]"' + b"}]" * 5000)
 
 
 def listing(*items, version):
@@ -120,6 +125,18 @@ async def test_a_malformed_object_keeps_its_old_row_and_is_reported(server, clie
         await mirror.becomes(b="10", d="8")
     assert seen.malformed == ["ns/a", "ns/b"]
     assert mirror.log == ["+a", "+b", "+c", "+d", "-a", "-c", "~b"]
+
+
+async def test_an_object_that_nests_without_end_spoils_no_list_and_no_watch(server, client, seen):
+    """A field that a definition leaves open can hold what no decoder follows: the whole process ended."""
+    listed = pod_list(pod("a", 1, open="DEEP"), pod("b", 2), version=5)
+    events = (line("MODIFIED", pod("b", 6, open="DEEP")), line("ADDED", pod("c", 7)))
+    server.on(
+        "GET", PODS, answer(200, deep(json.dumps(listed).encode())), stream(*map(deep, events), then=hang)
+    )
+    async with Mirror(client).running() as mirror:
+        await mirror.becomes(a="1", b="6", c="7")
+    assert seen.malformed == []
 
 
 async def test_a_malformed_object_without_a_name_may_be_any_so_nothing_is_removed(server, client, seen):

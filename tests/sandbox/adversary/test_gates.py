@@ -19,11 +19,20 @@ from k8s_bridge.sandbox.world.config import MIXING, NAMESPACE
 EVIL = "registry.example.com/evil:1"
 Patch = Mapping[str, Any]
 SIDECAR = {"spec": {"containers": [{"name": "side", "image": EVIL}]}}
+ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
+DEEP: list[Any] = []
+for _ in range(100):
+    DEEP = [DEEP]
 EDITS: Mapping[str, tuple[Patch, str]] = {
     "image": ({"slurmd": {"image": EVIL}}, f"spec.slurmd.image: {EVIL} is not an image"),
     "sidecar": ({"podTemplate": SIDECAR}, "spec.partitionMappings[0].podTemplate.spec.containers[0].image"),
     "token": ({"slurmTokenFile": "/etc/shadow"}, "spec.slurmTokenFile: /etc/shadow is not a path"),
     "host": ({"slurmRestURL": "http://elsewhere.example.com:6820"}, "spec.slurmRestURL"),
+    "a template that never ends": (
+        {"podTemplate": {"metadata": {"annotations": {"x": ENDLESS}}}},
+        "spec.partitionMappings[0].podTemplate.metadata.annotations.x: For is not allowed",
+    ),
+    "a template of brackets": ({"podTemplate": {"spec": DEEP}}, "nests deeper than 64 levels"),
     "nothing that can be read": ({"partitionMappings": []}, ""),
 }
 
