@@ -23,7 +23,7 @@ from k8s_bridge.sandbox.slurm_fake.server import Server
 DASHBOARD = 8265
 LOOPBACK = "127.0.0.1"
 _TIMEOUT = "RAY_JOB_START_TIMEOUT_SECONDS"
-_REDIS = "RAY_REDIS_ADDRESS"
+_STORAGE = "RAY_external_storage_namespace"
 
 
 class Serving(StrEnum):
@@ -41,8 +41,8 @@ class _Place:
     service: str
     ip: str
     server: Server | None
-    kept: bool
-    """Whether what it knows outlives its process (GCS fault tolerance)."""
+    storage: str
+    """Where in Redis what it knows outlives its process (GCS fault tolerance); "" when nothing does."""
 
 
 class Heads:
@@ -53,7 +53,8 @@ class Heads:
         self.timing = timing
         self._serving = serving
         self._places: list[_Place] = []
-        self._kept: dict[tuple[str, str], RayHead] = {}
+        self._kept: dict[str, _Place] = {}
+        """By where in Redis it is, what is known of heads whose process has ended."""
         self._opened = asyncio.Event()
         self._random = random.Random()  # noqa: S311 - addresses that other sandboxes of this machine do not have
 
@@ -68,16 +69,25 @@ class Heads:
         """The head of a pod has started: from now on it can be asked."""
         namespace = pod["metadata"]["namespace"]
         service = head_service((pod["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
-        kept = _REDIS in environment
-        head = (self._kept.pop((namespace, service), None) if kept else None) or self._fresh(environment)
+        storage = environment.get(_STORAGE, "")
+        kept = self._kept.pop(storage, None)
+        self._disown(namespace, service)
+        head = kept.head if kept else self._fresh(environment)
         head.resume()
         server = Server(app(head), address=(ip, DASHBOARD)) if self._serving is Serving.HTTP else None
         if server:
             server.start()
-        place = _Place(head=head, namespace=namespace, service=service, ip=ip, server=server, kept=kept)
-        self._places.append(place)
+        self._places.append(
+            _Place(head=head, namespace=namespace, service=service, ip=ip, server=server, storage=storage)
+        )
         self._opened.set()
         return head
+
+    def _disown(self, namespace: str, service: str) -> None:
+        """A raylet ends when the head that answers it now does not know it."""
+        for place in self._kept.values():
+            if (place.namespace, place.service) == (namespace, service):
+                place.head.gone.set()
 
     def _fresh(self, environment: Mapping[str, str]) -> RayHead:
         timeout = float(environment.get(_TIMEOUT) or START_TIMEOUT)
@@ -89,9 +99,9 @@ class Heads:
         """The head's pod has ended."""
         for place in [p for p in self._places if p.head is head]:
             self._places.remove(place)
-            if place.kept:
+            if place.storage:
                 head.pause()
-                self._kept[place.namespace, place.service] = head
+                self._kept[place.storage] = place
             else:
                 await head.close()
             if place.server:
@@ -101,8 +111,8 @@ class Heads:
         """End all of them."""
         for place in tuple(self._places):
             await self.close(place.head)
-        for head in self._kept.values():
-            await head.close()
+        for place in self._kept.values():
+            await place.head.close()
 
     def find(self, address: str, *, namespace: str) -> RayHead | None:
         """The head at `host:port`, as a pod of `namespace` resolves it."""

@@ -168,6 +168,24 @@ async def test_a_job_waits_for_a_cluster_that_is_made_anew(tmp_path: Path):
         await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs", seconds=60)
 
 
+async def test_a_tolerant_cluster_that_is_made_anew_remembers_nothing_of_the_one_before(tmp_path: Path):
+    tolerant = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}
+    async with sandbox(tmp_path, cluster=tolerant) as world, world.bridge():
+        world.submit("job", seconds=2.0)
+        await world.until(lambda: world.status("job") == "RUNNING", what="it runs")
+        cluster = world.storage.get(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        before, workers = world.controllers.ray.at(NAMESPACE, CLUSTER), set(world.workers())
+
+        world.storage.delete(kinds.RAYCLUSTERS, NAMESPACE, CLUSTER)
+        await world.until(lambda: not world.heads(), what="its head is gone")
+        meta = {key: cluster["metadata"][key] for key in ("name", "namespace", "labels")}
+        world.create(kinds.RAYCLUSTERS, {"metadata": meta, "spec": cluster["spec"] | {"suspend": False}})
+
+        await world.until(lambda: world.status("job") == "SUCCEEDED", what="it runs again", seconds=90)
+        assert world.controllers.ray.at(NAMESPACE, CLUSTER) not in (before, None)
+        assert not workers & set(world.workers())
+
+
 async def test_workers_that_never_join_are_given_up(tmp_path: Path):
     nowhere = {"name": CLUSTER, "podTemplate": {"spec": {"nodeSelector": {"no": "such-node"}}}}
     async with sandbox(tmp_path, workerRetries=1, managedClusters=[nowhere]) as world, world.bridge():

@@ -91,7 +91,7 @@ def _pod(
             "annotations": annotations,
             "ownerReferences": [owner_reference(cluster)],
         },
-        "spec": _spec(template["spec"], parameters, [*_fault_tolerance(node_type, tolerant)]),
+        "spec": _spec(template["spec"], parameters, [*_fault_tolerance(node_type, meta["uid"], tolerant)]),
     }
 
 
@@ -110,8 +110,10 @@ def _digest(spec: Json) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest().upper()[:32]
 
 
-def _fault_tolerance(node_type: str, options: Json | None) -> Iterator[Json]:
+def _fault_tolerance(node_type: str, uid: str, options: Json | None) -> Iterator[Json]:
     if options is not None and node_type == "head":
+        storage = options.get("externalStorageNamespace") or uid
+        yield {"name": "RAY_external_storage_namespace", "value": storage}
         yield {"name": "RAY_REDIS_ADDRESS", "value": options["redisAddress"]}
     elif options is not None:
         yield {"name": "RAY_gcs_rpc_server_reconnect_timeout_s", "value": "600"}
