@@ -19,6 +19,8 @@ _BODY_MAX = 32 * 2**20
 _LISTED = 10_000
 _SHOWN = 300
 """Bytes of an answer that an error repeats."""
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)
+"""What a body raises that says something else, or nests without end: jobs can change their head."""
 _NOT_FOUND, _UNAUTHORIZED, _FORBIDDEN, _ERROR_FROM = 404, 401, 403, 400
 
 
@@ -139,7 +141,7 @@ class RayHead:
         for raw in answer.data.result.result:
             try:
                 found.append(msgspec.json.decode(raw, type=view))
-            except msgspec.MsgspecError:
+            except _UNREADABLE:
                 continue
         return found
 
@@ -172,7 +174,7 @@ async def _read(what: str, answer: httpx.Response) -> bytes:
 def _decoded(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.MsgspecError as error:
+    except _UNREADABLE as error:
         raise Retry(f"an answer of the Ray head cannot be read: {error}") from error
 
 

@@ -19,6 +19,7 @@ from api.views import Condition
 from k8s_bridge.core.conditions import Finding, merge
 from k8s_bridge.core.effects import ObjectRef, Patch
 from k8s_bridge.core.errors import BridgeError, Missing
+from k8s_bridge.kube.depth import decode
 from k8s_bridge.kube.versions import newer
 from k8s_bridge.runtime.backoff import exponential
 from k8s_bridge.runtime.sources import MixingObject
@@ -28,6 +29,7 @@ REFUSED = "SpecRefused"
 SPACING_SECONDS = 1.0
 """Changes within this time are written together."""
 _PROBLEMS_SHOWN = 20
+_MIXINGS = msgspec.json.Decoder(MixingObject)
 
 Write = Callable[[Patch], Awaitable[bytes]]
 
@@ -129,7 +131,7 @@ class Status:
             return SPACING_SECONDS
         fields = self._fields
         try:
-            after = msgspec.json.decode(await self._write(patch), type=MixingObject)
+            after = decode(_MIXINGS, await self._write(patch))
         except Missing:
             return 0.0
         except (BridgeError, msgspec.MsgspecError) as error:

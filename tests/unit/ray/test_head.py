@@ -54,6 +54,12 @@ async def test_what_an_answer_means(status: str, error: type[BridgeError], text:
             await call()
 
 
+async def test_brackets_without_end_are_no_answer() -> None:
+    async with answering("200 OK", b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}") as call:
+        with pytest.raises(Retry, match="cannot be read"):
+            await call()
+
+
 async def test_a_body_above_the_cap_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BODY_MAX", 100)
     async with answering("200 OK", b"x" * 101) as call:

@@ -108,6 +108,12 @@ def test_what_cannot_be_read_or_given_is_refused_with_the_reason(notes, why):
         ({"entrypointResources": "{"}, "Expecting"),
         ({"runtimeEnvYAML": "a: [b"}, "runtimeEnvYAML"),
         ({"runtimeEnvYAML": "- a"}, "runtimeEnvYAML"),
+        ({"runtimeEnvYAML": "env_vars: [a]"}, "env_vars"),
+        ({"runtimeEnvYAML": "a: 2026-01-01"}, "JSON"),
+        ({"runtimeEnvYAML": "a: &a [1]\nb: [*a, *a]"}, "aliases"),
+        ({"runtimeEnvYAML": f"a: {'[' * 5000}{']' * 5000}"}, "nests too deep"),
+        ({"runtimeEnvYAML": f"a: {'b' * 2**16}"}, "more than 65536"),
+        ({"entrypointResources": f'{{"a": {"[" * 5000}{"]" * 5000}}}'}, "nests too deep"),
     ],
 )
 def test_what_kuberay_or_ray_could_not_do_is_refused_with_the_reason(spec, why):

@@ -242,6 +242,27 @@ def test_an_answer_that_comes_after_a_newer_watch_event_does_not_hide_it(virtual
     virtual(main)
 
 
+def test_an_answer_whose_spec_nests_without_end_ends_nothing(virtual):
+    async def main():
+        world = World()
+        write = world.server.write
+
+        async def deep(patch):
+            return (await write(patch)).replace(
+                b'"spec":{}', b'"spec":{"x":%b%b}' % (b"[" * 5000, b"]" * 5000)
+            )
+
+        world.status._write = deep
+        world.status.report([READY], {})
+        await asyncio.sleep(5)
+        world.status.report([READY], {"slurmVersion": "24.11.5"})
+        await asyncio.sleep(5)
+        assert world.server.object["status"]["slurmVersion"] == "24.11.5"
+        await world.stop()
+
+    virtual(main)
+
+
 def test_a_watch_event_older_than_our_own_write_is_no_news(virtual):
     async def main():
         world = World()
