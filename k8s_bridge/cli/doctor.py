@@ -22,6 +22,7 @@ from k8s_bridge.kube.apiserver import ApiServer
 from k8s_bridge.ray import doctor as ray_doctor
 from k8s_bridge.ray.doctor import Asked
 from k8s_bridge.ray.doctor import Subject as RaySubject
+from k8s_bridge.runtime.settings import LEASE_NAME
 from k8s_bridge.slurm import doctor as doctors
 from k8s_bridge.slurm.doctor import Means, Result, Subject, Verdict
 
@@ -61,6 +62,15 @@ class Side(StrEnum):
     default="",
     help="Whose rights are looked at. Else the bridge's, where its Deployment is seen; else your own.",
 )
+@click.option(
+    "--lease-name",
+    "lease",
+    envvar="K8S_BRIDGE_LEASE_NAME",
+    show_envvar=True,
+    default=LEASE_NAME,
+    show_default=True,
+    help="The Slurm bridge's lease, where its Deployment is not seen.",
+)
 @click.option("--all", "whole", is_flag=True, help="Show what is fine as well.")
 @output_option
 def doctor(  # noqa: PLR0913 - one for each option
@@ -75,6 +85,7 @@ def doctor(  # noqa: PLR0913 - one for each option
     slurm_config: str | None,
     scontrol: str,
     account: str,
+    lease: str,
     whole: bool,
     form: str | None,
 ) -> None:
@@ -93,6 +104,7 @@ def doctor(  # noqa: PLR0913 - one for each option
         only=names,
         files=tuple(_placed(mixing_of(path), server.namespace) for path in paths),
         account=account,
+        lease=lease,
         within=bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and not kubeconfig,
         means=Means(
             token_file=token_file,

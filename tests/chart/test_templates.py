@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -173,7 +174,8 @@ def test_the_ray_bridge_has_a_process_rights_and_policies_of_its_own():
     container = only("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
 
     assert container["args"][:3] == ["run", "ray", "--namespace=science"]
-    assert only("ServiceAccount", objects)["metadata"]["name"] == "k8s-bridge-ray"
+    account = only("ServiceAccount", [one for one in objects if not hook_of(one)])
+    assert account["metadata"]["name"] == "k8s-bridge-ray"
     bound = {
         obj["metadata"]["name"]: obj["spec"]["policyName"]
         for obj in objects
@@ -183,6 +185,32 @@ def test_the_ray_bridge_has_a_process_rights_and_policies_of_its_own():
     assert bound == {name: name for name in names}
     versions = {obj["apiVersion"] for obj in objects if obj["kind"] == "MutatingAdmissionPolicy"}
     assert versions == {"admissionregistration.k8s.io/v1beta1"}
+
+
+@pytest.mark.parametrize(
+    ("bridges", "asked", "hooks"),
+    [
+        (("slurm",), {"k8s-bridge"}, {"pre-upgrade", "pre-delete", "post-delete"}),
+        (("ray",), {"k8s-bridge-ray"}, {"pre-upgrade"}),
+        (("slurm", "ray"), {"k8s-bridge", "k8s-bridge-ray"}, {"pre-upgrade", "pre-delete", "post-delete"}),
+    ],
+)
+def test_each_bridge_is_tested_and_has_the_hooks_that_it_needs(bridges, asked, hooks):
+    switches = {f"{name}Bridge": {"enabled": name in bridges} for name in ("slurm", "ray")}
+
+    objects = render(switches)
+
+    (test,) = [one for one in objects if hook_of(one) == "test"]
+    (script,) = test["spec"]["containers"][0]["args"]
+    services = {one["metadata"]["name"] for one in objects if one["kind"] == "Service"}
+    assert set(re.findall(r"http://([^.]+)\.platform:8080/metrics", script)) == asked
+    assert asked <= services
+    assert {hook_of(one) for one in objects if one["kind"] == "Job"} == hooks
+
+
+def hook_of(obj: dict[str, Any]) -> str:
+    """When helm makes it; empty for what stays."""
+    return str(obj["metadata"].get("annotations", {}).get("helm.sh/hook", ""))
 
 
 def test_the_webhook_is_told_the_names_of_what_the_chart_makes_and_may_write_just_that():

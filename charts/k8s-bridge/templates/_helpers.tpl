@@ -103,7 +103,12 @@ capabilities: {drop: [ALL]}
 
 {{- /* Not empty when there are hooks: helm upgrades no CRD, and no finalizer may outlive those who heed it. */ -}}
 {{- define "k8s-bridge.hooks" -}}
-{{- if and .Values.hooks.enabled .Values.slurmBridge.enabled }}yes{{ end -}}
+{{- if and .Values.hooks.enabled (or .Values.slurmBridge.enabled .Values.rayBridge.enabled) }}yes{{ end -}}
+{{- end -}}
+
+{{- /* The namespaces whose WorkloadMixings hooks have to let go, as JSON: the Ray bridge puts no finalizer on any. */ -}}
+{{- define "k8s-bridge.hookNamespaces" -}}
+{{- ternary (include "k8s-bridge.namespaces" .) "[]" .Values.slurmBridge.enabled -}}
 {{- end -}}
 
 {{- /* Of (list root hook weight). */ -}}

@@ -31,9 +31,10 @@ _READ_BY_BRIDGE = ("slurmTokenSecretRef", "slurmCARef", "slurmClientCertRef")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Common):
-    """What is examined, and by what means Slurm is asked."""
+    """What is examined, and by what means Slurm is asked. `lease`: its name, where no Deployment tells."""
 
     means: Means = field(default_factory=Means)
+    lease: str = LEASE_NAME
 
 
 async def examine(server: ApiServer, subject: Subject) -> list[Result]:
@@ -99,7 +100,7 @@ class _Examination:
         yield from everywhere()
         home = bridge.metadata.namespace if bridge else self._client.server.namespace
         lease = look_cluster.values(bridge, "--lease-name") if bridge else ()
-        yield from to_lead(home, lease=next(iter(lease), LEASE_NAME))
+        yield from to_lead(home, lease=next(iter(lease), self._subject.lease))
         for namespace in self._subject.namespaces:
             yield from in_namespace(namespace)
         for one in self._found:

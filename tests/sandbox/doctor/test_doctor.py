@@ -102,6 +102,24 @@ async def test_ones_own_rights_are_the_bridges_only_in_its_pod(patient, within, 
     assert told.cure
 
 
+async def test_the_lease_is_the_one_that_the_chart_names_to_its_pod(patient, call, monkeypatch):
+    patient.world.server.app.reviews.denied.add(("coordination.k8s.io", "leases", "get"))
+    patient.storage.delete(DEPLOYMENTS, "bridge", "k8s-bridge-controller")
+    deployment = next(
+        one
+        for one in yaml.safe_load_all((GOLDENS / "everything.yaml").read_text())
+        if one and one["kind"] == "Deployment"
+    )
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    for variable in container["env"]:
+        monkeypatch.setenv(variable["name"], variable["value"])
+
+    told = await call("--service-account", "bridge/pods", "-o", "json")
+
+    (rights_,) = [one for one in json.loads(told.stdout) if one["check"] == "rights"]
+    assert "get leases.coordination.k8s.io the-leader" in rights_["seen"]
+
+
 def test_the_rights_looked_at_are_those_that_the_chart_grants():
     documents = [one for one in yaml.safe_load_all((GOLDENS / "default.yaml").read_text()) if one]
     roles = [one for one in documents if one["kind"] in ("Role", "ClusterRole")]
