@@ -133,31 +133,44 @@ def policies_in_force() -> Iterator[None]:
 def running(
     log: Path,
     *,
-    objects: Iterable[Mapping[str, Any]] = (),
     held: Callable[[], AbstractContextManager[None]] = policies_in_force,
     environment: Mapping[str, str] = MappingProxyType({}),
-    **ray: Any,
 ) -> Iterator[Bridge]:
-    """The shared cluster, what holds jobs, a WorkloadMixing and the bridge; afterwards nothing of it is left.
-
-    `objects` are there besides; `environment` is the shared head's.
-    """
-    with ray_cluster.running(**environment) as cluster, held():
-        kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
-        rights = chart.rights(VALUES, namespace=NAMESPACE)
-        text = yaml.safe_dump_all([*rights, *_classes(), *objects, mixing(**ray)])
-        kubectl("apply", "-f", "-", stdin=text)
+    """All that a bridge needs, and the bridge; afterwards nothing of it is left."""
+    rights = chart.rights(VALUES, namespace=NAMESPACE)
+    with beside_a_cluster(held=held, objects=rights, environment=environment) as cluster:
         kubeconfig = log.with_name("kubeconfig")
         token = kubectl("-n", NAMESPACE, "create", "token", ACCOUNT, "--duration=24h")
         write_kubeconfig(kubeconfig, token=token.strip(), namespace=NAMESPACE)
         bridge = Bridge(log, kubeconfig, cluster)
         try:
-            _await_admission()
             bridge.start()
             yield bridge
         finally:
             bridge.stop()
             say(bridge.last_words())
+
+
+@contextmanager
+def beside_a_cluster(
+    *,
+    held: Callable[[], AbstractContextManager[None]],
+    objects: Iterable[Mapping[str, Any]] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+    **ray: Any,
+) -> Iterator[RayCluster]:
+    """The shared cluster, what holds jobs, and a WorkloadMixing; afterwards nothing of it is left.
+
+    `objects` are there besides; `environment` is the shared head's.
+    """
+    with ray_cluster.running(**environment) as cluster, held():
+        kubectl("label", "namespace", NAMESPACE, f"{names.MANAGED_NAMESPACE}=true", "--overwrite")
+        text = yaml.safe_dump_all([*objects, *_classes(), mixing(**ray)])
+        kubectl("apply", "-f", "-", stdin=text)
+        try:
+            _await_admission()
+            yield cluster
+        finally:
             # KubeRay lets a job go quickly only while the cluster that it runs in is there.
             kubectl("-n", NAMESPACE, "delete", "rayjobs", "--all", "--timeout=60s")
             kubectl("delete", "-f", "-", "--ignore-not-found", "--timeout=60s", stdin=text)

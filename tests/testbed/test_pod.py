@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import json
 import os
@@ -18,13 +17,11 @@ from support.e2e.keeper import quiet
 from support.e2e.life import running
 
 from k8s_bridge.core.naming import DRAIN_FINALIZER
-from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, SECRETS, WORKLOADMIXINGS
-from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig, objects
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADMIXINGS
+from k8s_bridge.sandbox.world import JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import HIGH, MIXING, NAMESPACE, TEAM_B
 from testbed import bridge_image, chart
 from testbed.control import kubectl
-from testbed.places import LOGS
-from testbed.shell import Failed
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.testbed, pytest.mark.timeout(600)]
 
@@ -32,11 +29,6 @@ HOME = "bridge-pods"
 RELEASE = chart.Release("pods", namespace=HOME)
 OTHER = "other"
 DEFINITION = "workloadmixings.k8s-bridge.x-k8s.io"
-OURS = "app.kubernetes.io/instance=pods"
-EVERYWHERE = (
-    "clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations,"
-    "validatingadmissionpolicies"
-)
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +40,13 @@ def values() -> dict[str, Any]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(make_config: Callable[..., WorldConfig], values: dict[str, Any]) -> AsyncIterator[World]:
     async with World.start(make_config()) as world:
-        values["workloadMixings"] = [_mixing_by_the_chart(world)]
-        _clean_home()
+        values["workloadMixings"] = [chart.mixing_of(world)]
+        RELEASE.make_home()
         try:
             await asyncio.to_thread(RELEASE.install, values)
             yield world
         finally:
-            _keep_logs()
+            RELEASE.keep_logs()
             await asyncio.to_thread(RELEASE.uninstall)
 
 
@@ -111,13 +103,13 @@ def kill(pod: str) -> None:
 @pytest.mark.parametrize("end", [delete, kill])
 async def test_another_process_takes_over_a_running_job(world: World, end: Callable[[str], None]):
     job_id = await running(world)
-    before = holder()
+    before = RELEASE.holder()
 
     end(leader())
 
     later = await world.sbatch(JobRequest(seconds=0.3))
     assert (await world.until_state(later, "COMPLETED", seconds=60)).restarts == 0
-    assert holder() not in ("", before)
+    assert RELEASE.holder() not in ("", before)
     assert world.jobs[job_id].running
     assert world.jobs[job_id].restarts == 0
     await world.scancel(job_id)
@@ -127,7 +119,7 @@ async def test_an_upgrade_leaves_a_running_job_alone_and_renews_the_definition(
     world: World, values: dict[str, Any]
 ):
     job_id = await running(world)
-    before = set(pods())
+    before = RELEASE.pods()
     kubectl(
         "patch",
         "crd",
@@ -141,7 +133,7 @@ async def test_an_upgrade_leaves_a_running_job_alone_and_renews_the_definition(
         RELEASE.upgrade, values | {"slurmBridge": {**values["slurmBridge"], "workers": 4}}
     )
 
-    assert not before & set(pods())
+    assert not before & RELEASE.pods()
     assert kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.spec.names.shortNames[0]}") == "wm"
     later = await world.sbatch(JobRequest(seconds=0.3))
     assert (await world.until_state(later, "COMPLETED", seconds=60)).restarts == 0
@@ -161,8 +153,7 @@ async def test_uninstalling_leaves_running_jobs_and_nothing_of_the_bridge(
 
     await asyncio.to_thread(RELEASE.uninstall)
 
-    assert kubectl("get", EVERYWHERE, "-l", OURS, "-o", "name") == ""
-    assert kubectl("get", "all,roles,rolebindings,serviceaccounts,pdb", "-A", "-l", OURS, "-o", "name") == ""
+    assert RELEASE.left() == []
     await world.until(lambda: finalizers(world, OTHER) == [], what="the other one has no finalizer any more")
     assert world.storage.find(WORKLOADMIXINGS, NAMESPACE, MIXING) is None
     assert world.jobs[job_id].running
@@ -191,16 +182,6 @@ async def test_uninstalling_waits_for_running_jobs_where_the_mixing_says_drain(
     assert world.storage.find(WORKLOADMIXINGS, NAMESPACE, MIXING) is None
 
 
-def _mixing_by_the_chart(world: World) -> dict[str, Any]:
-    """The world's own, with its token in a Secret, to be the release's."""
-    world.delete(WORKLOADMIXINGS, MIXING)
-    token = base64.b64encode(world.slurm.token_file.read_bytes()).decode()
-    world.storage.create(SECRETS, {"metadata": {"name": chart.TOKEN_SECRET}, "data": {"token": token}})
-    _, mixing = objects.mixing(world.config, rest_url=world.slurm.rest_url, token_file="")
-    reference = {"slurmTokenSecretRef": {"name": chart.TOKEN_SECRET, "key": "token"}}
-    return {"name": MIXING, "namespace": NAMESPACE, "spec": mixing["spec"] | reference}
-
-
 def _somebody_elses_mixing(world: World, values: dict[str, Any]) -> None:
     """One that the release does not know, for a partition that there is not."""
     (mixing,) = values["workloadMixings"]
@@ -214,33 +195,6 @@ def finalizers(world: World, name: str) -> list[str]:
     return list(found["metadata"].get("finalizers") or ())
 
 
-def holder() -> str:
-    """The process that holds the lease, its pod's name first."""
-    lease = json.loads(kubectl("-n", HOME, "get", "lease", "pods-k8s-bridge-leader", "-o", "json"))
-    return str(lease["spec"].get("holderIdentity") or "")
-
-
 def leader() -> str:
-    """Its pod."""
-    return holder().partition("_")[0]
-
-
-def pods() -> list[str]:
-    """Those that are not on their way out."""
-    found = json.loads(kubectl("-n", HOME, "get", "pods", "-l", OURS, "-o", "json"))["items"]
-    return [pod["metadata"]["name"] for pod in found if "deletionTimestamp" not in pod["metadata"]]
-
-
-def _clean_home() -> None:
-    kubectl("delete", "namespace", HOME, "--ignore-not-found", "--timeout=60s")
-    kubectl("delete", EVERYWHERE, "-l", OURS)
-    kubectl("create", "namespace", HOME)
-    kubectl("label", "namespace", HOME, "pod-security.kubernetes.io/enforce=restricted")
-
-
-def _keep_logs() -> None:
-    try:
-        said = kubectl("-n", HOME, "logs", "-l", OURS, "--prefix", "--tail=-1")
-    except Failed as error:
-        said = str(error)
-    (LOGS / "bridge-pods.log").write_text(said)
+    """The pod that leads."""
+    return RELEASE.holder().partition("_")[0]
