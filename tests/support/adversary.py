@@ -108,8 +108,9 @@ async def bridge(
     namespaces: tuple[str, ...] = (),
     log: io.StringIO | None = None,
     gates: Gates = _GATES,
+    config: Path | None = None,
 ) -> AsyncIterator[Process]:
-    """Run it until the end of the block; ends within seconds.
+    """Run it until the end of the block; ends within seconds. `config` is its WorkloadMixing's file, if any.
 
     It shares one event loop with its world, and with other worlds beside it: what is waited for there may
     take longer than it says, however fast the machine.
@@ -119,6 +120,7 @@ async def bridge(
     settings = Settings(
         kubeconfig=Path(world.kubeconfig),
         namespaces=namespaces or (NAMESPACE,),
+        config=config,
         election=Election.NONE,
         http=Bind(port=0),
         log_level="info",

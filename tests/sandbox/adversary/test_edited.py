@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import yaml
 from support.adversary import all_well, bridge, side_by_side, until
 
 from k8s_bridge.core import naming
@@ -29,14 +31,49 @@ async def tell(told: Story, directory: Path) -> None:
         await told(world)
 
 
+async def a_file_is_followed_as_a_resource_is(directory: Path) -> None:
+    """Waiting jobs follow it, running ones are left alone; a bad edit leaves the last good one in force."""
+    file, log = directory / "mixing.yaml", io.StringIO()
+    async with World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world:
+        spec = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)["spec"]
+        world.delete(WORKLOADMIXINGS, MIXING)
+
+        def write(image: str, **fields: Any) -> None:
+            changed = {**spec, "slurmd": {**spec["slurmd"], "image": image}, **fields}
+            metadata = {"namespace": NAMESPACE, "name": MIXING}
+            new = file.with_suffix(".new")
+            new.write_text(yaml.safe_dump({"metadata": metadata, "spec": changed}))
+            new.replace(file)
+
+        write("slurmd:sandbox")
+        async with bridge(world, config=file, log=log):
+            runs, waits = await one_runs_one_waits(world, seconds=LONG)
+            write("slurmd:new")
+            await until(lambda: image(world, waits) == "slurmd:new", what="the waiting job has the new image")
+            assert image(world, runs) == "slurmd:sandbox"
+            write("slurmd:bad", localQueu="x")
+            await until(
+                lambda: "did you mean localQueue?" in log.getvalue(), what="the log says what is wrong"
+            )
+            late = await world.sbatch(JobRequest(ntasks=2, seconds=0.2))
+            await until(lambda: image(world, late) == "slurmd:new", what="the last good one is in force")
+            await world.scancel(runs)
+            await world.until_state(waits, "COMPLETED")
+            await world.until_state(late, "COMPLETED")
+            await world.until_quiet()
+
+
 def edit(world: World, change: Callable[[dict[str, Any]], None]) -> None:
     mixing = deepcopy(world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING))
     change(mixing["spec"])
     world.storage.update(WORKLOADMIXINGS, mixing)
 
 
-async def one_runs_one_waits(world: World) -> tuple[int, int]:
-    runs = await world.sbatch(JobRequest(ntasks=8, seconds=4))
+LONG = 600.0
+
+
+async def one_runs_one_waits(world: World, *, seconds: float = 4.0) -> tuple[int, int]:
+    runs = await world.sbatch(JobRequest(ntasks=8, seconds=seconds))
     await world.until_state(runs, "RUNNING")
     waits = await world.sbatch(JobRequest(ntasks=2, seconds=0.2))
     await world.until(lambda: world.workload(waits), what="the second is queued")
@@ -58,7 +95,7 @@ def image(world: World, job_id: int) -> str:
 
 @story
 async def a_waiting_job_follows_the_spec_and_a_running_one_is_left_alone(world: World):
-    runs, waits = await one_runs_one_waits(world)
+    runs, waits = await one_runs_one_waits(world, seconds=LONG)
 
     def change(spec: dict[str, Any]) -> None:
         spec["slurmd"]["image"] = "slurmd:new"
@@ -132,4 +169,5 @@ def _ready(world: World) -> dict[str, Any]:
 
 
 async def test_edits(tmp_path: Path):
-    await side_by_side({name: partial(tell, told, tmp_path / name) for name, told in STORIES.items()})
+    stories = {name: partial(tell, told, tmp_path / name) for name, told in STORIES.items()}
+    await side_by_side(stories | {"file": partial(a_file_is_followed_as_a_resource_is, tmp_path / "file")})

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from support.adversary import bridge, side_by_side, until
 from support.spec_fields import ACCOUNT, FIELDS, QOS, USER, WCKEY, Does, Edit, leaves
 
-from api.load import parse_workloadmixing
+from api.load import load_file, parse_workloadmixing
 from api.v1alpha1.workloadmixing import Metadata
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
@@ -38,18 +39,35 @@ def test_every_field_is_classified():
 
 BASE = {
     "slurmRestURL": "https://slurm.example.com",
+    "allowInsecureHTTP": True,
     "localQueue": "lq",
     "partitionMappings": [{"partitionName": BATCH, "workloadPriorityClass": "normal"}],
     "slurmd": {"image": "slurmd:1", "confServer": "ctld", "authSecretName": "auth"},
 }
 
 
-def decides(edit: Edit | None = None) -> tuple[object, ...]:
-    """Everything that a spec says to the state machine about a job of no particular options."""
+def laid_over(edit: Edit | None) -> dict[str, Any]:
     spec = deepcopy(BASE)
     if edit is not None:
         spec |= {"enablePrioritySync": "maxUserPriority" in edit.spec, **edit.spec}
         spec["partitionMappings"][0] |= edit.mapping  # type: ignore[index,operator]
+        spec["slurmd"] |= edit.slurmd  # type: ignore[operator]
+    return spec
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_file_says_the_same_as_a_resource(name: str):
+    """From there on both go one way, so that what an edit does holds for either."""
+    spec = laid_over(FIELDS[name])
+    metadata = {"name": "main", "namespace": "hpc"}
+    file = load_file(yaml.safe_dump({"metadata": metadata, "spec": spec}))
+    assert file == parse_workloadmixing({"metadata": metadata, "spec": spec})
+    assert file.spec != parse_workloadmixing({"metadata": metadata, "spec": BASE}).spec
+
+
+def decides(edit: Edit | None = None) -> tuple[object, ...]:
+    """Everything that a spec says to the state machine about a job of no particular options."""
+    spec = laid_over(edit)
     metadata = {"name": "main", "namespace": "hpc", "deletionTimestamp": "2026-01-01T00:00:00Z"}
     policies = Policies(parse_workloadmixing({"metadata": metadata, "spec": spec}))
     stays = policies.mixing.model_copy(update={"metadata": Metadata(name="main", namespace="hpc")})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.adversary import all_well, bridge, side_by_side, until
 
+from k8s_bridge.runtime.process import Process
 from k8s_bridge.sandbox.apiserver.kinds import EVENTS
 from k8s_bridge.sandbox.slurm_fake.cluster import ROOT
 from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
@@ -33,7 +36,10 @@ SPOILED: Mapping[str, Spoil] = {
 
 
 async def tell(spoil: Spoil, directory: Path) -> None:
-    async with World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world, bridge(world):
+    async with (
+        World.start(WorldConfig(directory=directory, slurm=Backend.FAKE)) as world,
+        bridge(world) as process,
+    ):
         good = world.slurm.token_file.read_text()
         runs = await world.sbatch(JobRequest(ntasks=8, seconds=4.0))
         await world.until_state(runs, "RUNNING")
@@ -43,10 +49,19 @@ async def tell(spoil: Spoil, directory: Path) -> None:
         for condition in ("TokenValid", "Ready"):
             await says(world, condition, "False")
         await until(lambda: "TokenValid: " in warnings(world), what="an event says so")
+        if spoil is expire:
+            await until(lambda: 0 < expiry(process) < time.time(), what="so does the metric")
         world.write_token(good)
         await says(world, "TokenValid", "True")
+        await until(lambda: expiry(process) > time.time(), what="the metric tells of the new one")
         await all_well(world, runs, waits)
         assert world.jobs[runs].restarts == 0
+
+
+def expiry(process: Process) -> float:
+    """Unix seconds of k8s_bridge_token_expiry_timestamp_seconds; 0 where there is none."""
+    found = re.search(r"^k8s_bridge_token_expiry\S+ (\S+)$", process._metrics.text().decode(), re.MULTILINE)
+    return float(found[1]) if found else 0.0
 
 
 async def says(world: World, condition: str, status: str) -> None:
