@@ -59,7 +59,10 @@ def boottime() -> float:
 
 
 class LeaderLease:
-    """One candidate. `identity` must be unique to this process; times are in seconds."""
+    """One candidate. `identity` must be unique to this process; times are in seconds.
+
+    A leader renews every `retry`; who waits looks every `look`, since what it sees late it waits longer for.
+    """
 
     def __init__(  # noqa: PLR0913  # the numbers have defaults
         self,
@@ -71,6 +74,7 @@ class LeaderLease:
         duration: float = 15.0,
         deadline: float = 10.0,
         retry: float = 2.0,
+        look: float = 0.5,
         clock: Callable[[], float] = boottime,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_change: Callable[[Role], None] = lambda _: None,
@@ -89,6 +93,7 @@ class LeaderLease:
         self._duration = duration
         self._deadline = deadline
         self._retry = retry
+        self._look_every = look
         self._clock = clock
         self._now = now
         self._on_change = on_change
@@ -110,14 +115,16 @@ class LeaderLease:
     async def run(self) -> None:
         """Acquire and renew until `release`. API trouble is waited out; it costs the leadership in time."""
         while not self._stopping.is_set():
+            waits = self._look_every
             async with self._turn:
                 self._expire()
                 try:
                     await self._attempt()
                 except BridgeError as error:
                     self._client.observer.on_lease_error(error=error)
+                    waits = self._retry
                 self._expire()
-            await self._pause(min(self._retry, self._left()))
+            await self._pause(self._rest(waits))
 
     async def release(self) -> None:
         """Stop for good; a held lease is given back so that a standby takes over at once.
@@ -159,10 +166,12 @@ class LeaderLease:
         self._seen = lease
 
     def _free(self) -> bool:
-        if self.holder() in ("", self._identity):
-            return True
+        return self.holder() in ("", self._identity) or self._clock() >= self._ends()
+
+    def _ends(self) -> float:
+        """When the term of whoever holds the lease is over, as far as we have seen."""
         seconds = (self._seen and self._seen.spec.lease_duration_seconds) or self._duration
-        return self._clock() >= self._seen_at + seconds
+        return self._seen_at + seconds
 
     async def _take(self) -> None:
         """Write ourselves into the lease as we saw it; the term counts from before the write was sent."""
@@ -198,9 +207,12 @@ class LeaderLease:
         if self._role is Role.LEADER and not self.held():
             self._become(Role.STANDBY)
 
-    def _left(self) -> float:
-        """Seconds until a held lease runs out; a leader must notice that on time."""
-        return max(self._until - self._clock(), 0.0) if self.held() else self._retry
+    def _rest(self, waits: float) -> float:
+        """Seconds until the next attempt: no later than a term ends, ours or that of whom we wait for."""
+        if self.held():
+            return min(self._retry, self._until - self._clock())
+        left = self._ends() - self._clock()
+        return min(waits, left) if left > 0 else waits
 
     def _become(self, role: Role) -> None:
         if role is not self._role:

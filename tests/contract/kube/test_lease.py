@@ -56,7 +56,7 @@ class Candidate:
     def __init__(self, client, identity, **times):
         self.now = 1000.0
         self.roles: asyncio.Queue[Role] = asyncio.Queue()
-        times = {"duration": 15, "deadline": 10, "retry": 0.02} | times
+        times = {"duration": 15, "deadline": 10, "retry": 0.02, "look": 0.02} | times
         self.lease = LeaderLease(
             client,
             namespace="ns",
