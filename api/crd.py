@@ -16,6 +16,12 @@ SHORT_NAME = "wm"
 _NOTICE = "# Made from the models in api/v1alpha1 by `python -m api.generate`; edit those.\n"
 _COLUMNS = (
     ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether the bridge does its work"),
+    (
+        "Ray",
+        "string",
+        '.status.conditions[?(@.type=="RayReady")].status',
+        "Whether the Ray bridge does its work",
+    ),
     ("Queue", "string", ".spec.localQueue", "LocalQueue of its JobSets"),
     ("Pending", "integer", ".status.counts.pending", "Jobs that wait for quota"),
     ("Running", "integer", ".status.counts.running", "Jobs that run"),

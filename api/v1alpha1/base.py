@@ -31,6 +31,7 @@ class Rule:
 
     `cel` is its text for the API server, `holds` the same on the raw mapping (wrongly typed fields count as
     absent; they are reported by themselves). `field` is where the error is shown ("" = the object itself).
+    `reason` is what the API server calls the error.
     """
 
     cel: str
@@ -38,6 +39,7 @@ class Rule:
     field: str
     why: str
     fix: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Model(BaseModel):
             schema["x-kubernetes-validations"] = [
                 {"rule": rule.cel, "message": f"{rule.field or 'this'} {rule.why}: {rule.fix}"}
                 | ({"fieldPath": f".{rule.field}"} if rule.field else {})
+                | ({"reason": rule.reason} if rule.reason else {})
                 for rule in cls.RULES
             ]
         return schema

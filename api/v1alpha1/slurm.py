@@ -77,7 +77,7 @@ class SlurmConnection(Model):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            cel="self.slurmRestURL.startsWith('https://')"
+            cel="!has(self.slurmRestURL) || self.slurmRestURL.startsWith('https://')"
             " || (has(self.allowInsecureHTTP) && self.allowInsecureHTTP)",
             holds=_encrypted,
             field="slurmRestURL",
@@ -100,8 +100,8 @@ class SlurmConnection(Model):
         ),
     )
 
-    slurm_rest_url: Annotated[str, Field(max_length=2048, pattern=URL_PATTERN)]
-    """Base URL of slurmrestd, such as https://slurm-restapi.slurm:6820."""
+    slurm_rest_url: Annotated[str, Field(max_length=2048, pattern=URL_PATTERN)] = ""
+    """Base URL of slurmrestd, such as https://slurm-restapi.slurm:6820. Absent: no Slurm, only `ray`."""
     allow_insecure_http: bool = False
     """Permits an http URL. For development only: the token then travels in cleartext."""
     slurm_ca_cert_file: FilePath = ""

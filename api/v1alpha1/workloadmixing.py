@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from api.v1alpha1.base import ListMap, Model, Name
+from api.v1alpha1.base import ListMap, Model, Name, Raw, Rule
 from api.v1alpha1.partition import PartitionMapping, Topology
 from api.v1alpha1.policy import JobPolicy
 from api.v1alpha1.ray import RaySpec
@@ -49,21 +49,62 @@ class Metadata(Model):
     """Finalizers."""
 
 
+_OF_SLURM = ("slurmRestURL", "localQueue", "partitionMappings", "slurmd")
+_NO_SLURMD: Final = Slurmd.model_construct(image="", conf_server="", auth_secret_name="")
+
+
+def _whole(field: str) -> Rule:
+    """A Slurm cluster is named in full, or, beside `ray`, not at all."""
+    others = [other for other in _OF_SLURM if other != field]
+
+    def holds(raw: Raw) -> bool:
+        return field in raw or ("ray" in raw and not any(other in raw for other in others))
+
+    none = " && ".join(f"!has(self.{other})" for other in others)
+    return Rule(
+        cel=f"has(self.{field}) || (has(self.ray) && {none})",
+        holds=holds,
+        field=field,
+        why="is required",
+        fix=f"add it, or leave all of {', '.join(_OF_SLURM)} out and give ray: then there is no Slurm",
+        reason="FieldValueRequired",
+    )
+
+
+STAYS: Final = Rule(
+    cel="!has(oldSelf.slurmRestURL) || has(self.slurmRestURL)",
+    holds=lambda _: True,  # a document says nothing of the one before it
+    field="slurmRestURL",
+    why="cannot be taken out",
+    fix="delete the WorkloadMixing, which gives back what Slurm jobs have, and make one for Ray alone",
+)
+
+
 class WorkloadMixingSpec(JobPolicy, SlurmConnection):
     """What is mixed, and how."""
 
-    local_queue: Name
+    model_config = ConfigDict(
+        json_schema_extra={"if": {"not": {"required": ["ray"]}}, "then": {"required": [*_OF_SLURM]}}
+    )
+    RULES: ClassVar[tuple[Rule, ...]] = (*map(_whole, _OF_SLURM), STAYS, *SlurmConnection.RULES)
+
+    local_queue: Name = ""
     """Kueue LocalQueue of all JobSets, unless a partition or rule names another."""
     partition_mappings: Annotated[
         tuple[PartitionMapping, ...], Field(min_length=1, max_length=256), ListMap("partitionName")
-    ]
+    ] = ()
     """The managed Slurm partitions. Jobs of other partitions are left alone."""
-    slurmd: Slurmd
+    slurmd: Slurmd = Field(default_factory=lambda: _NO_SLURMD)
     """The pods that become dynamic Slurm nodes."""
     topology: Topology = Topology()
     """Topology-Aware Scheduling of partitions that do not say otherwise."""
     ray: RaySpec | None = None
     """Shared RayClusters and pools. Absent: the Ray bridge does nothing here."""
+
+    @property
+    def has_slurm(self) -> bool:
+        """Whether there is a Slurm cluster: of Ray alone, all that names one is empty."""
+        return bool(self.slurm_rest_url)
 
 
 class WorkloadMixing(Model):

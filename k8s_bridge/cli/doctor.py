@@ -106,6 +106,7 @@ def doctor(  # noqa: PLR0913 - one for each option
         account=account,
         lease=lease,
         within=bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and not kubeconfig,
+        asked=Asked.ALONE if side == Side.SLURM else Asked.ALONG,
         means=Means(
             token_file=token_file,
             conf=_conf(slurm_config),
@@ -122,7 +123,7 @@ async def _examined(server: ApiServer, subject: Subject, side: str | None) -> li
     """Both sides, or one: each result once, those about the same together."""
     told = [] if side == Side.RAY else await doctors.examine(server, subject)
     if side != Side.SLURM:
-        asked = RaySubject(
+        to_ray = RaySubject(
             namespaces=subject.namespaces,
             only=subject.only,
             files=subject.files,
@@ -130,7 +131,7 @@ async def _examined(server: ApiServer, subject: Subject, side: str | None) -> li
             within=subject.within,
             asked=Asked.ALONE if side == Side.RAY else Asked.ALONG,
         )
-        told += await ray_doctor.examine(server, asked)
+        told += await ray_doctor.examine(server, to_ray)
     order = {one.about: place for place, one in reversed([*enumerate(told)])}
     return sorted(dict.fromkeys(told), key=lambda one: order[one.about])
 

@@ -10,6 +10,18 @@ from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.cli.output import Exit, fail
 
 
+def slurm_mixing_of(path: Path) -> WorkloadMixing:
+    """The same, of a Slurm cluster. Ends the command when it is for Ray alone."""
+    return with_slurm(mixing_of(path), where=str(path))
+
+
+def with_slurm(mixing: WorkloadMixing, *, where: str) -> WorkloadMixing:
+    """The WorkloadMixing of a Slurm cluster. Ends the command when it is for Ray alone."""
+    if not mixing.spec.has_slurm:
+        fail(f"{where}: names no Slurm cluster, only ray; give a WorkloadMixing of one.", code=Exit.USAGE)
+    return mixing
+
+
 def mixing_of(path: Path) -> WorkloadMixing:
     """The resource in `path`. Ends the command with every problem and its line when it cannot be used."""
     try:

@@ -14,7 +14,7 @@ import click
 import yaml
 
 from api.v1alpha1.workloadmixing import WorkloadMixing
-from k8s_bridge.cli.documents import mixing_of
+from k8s_bridge.cli.documents import slurm_mixing_of
 from k8s_bridge.cli.output import EXIT_HELP, Exit, Form, emit, fail, output_option
 from k8s_bridge.cli.render_job import job_of
 from k8s_bridge.cli.render_table import print_story
@@ -61,7 +61,7 @@ def render(  # noqa: PLR0913 - one for each option
     job that the slurmrestd of the WorkloadMixing knows. What became of each option is told on stderr;
     a job that would be refused ends it with exit code 1.
     """
-    mixing = mixing_of(config)
+    mixing = slurm_mixing_of(config)
     if Path(target).exists() or target == _STDIN:
         components = _components(target, arguments, mixing=mixing, job_id=job_id)
     else:

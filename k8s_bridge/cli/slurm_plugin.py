@@ -11,7 +11,7 @@ from api.problems import InvalidWorkloadMixing
 from api.v1alpha1.workloadmixing import WorkloadMixing
 from k8s_bridge.cli.cluster import ask, cluster_options, server_of
 from k8s_bridge.cli.completion import complete_mixings
-from k8s_bridge.cli.documents import mixing_of
+from k8s_bridge.cli.documents import slurm_mixing_of, with_slurm
 from k8s_bridge.cli.output import EXIT_HELP, Exit, emit, fail, output_option
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.runtime.sources import MixingObject, read_object
@@ -69,7 +69,7 @@ def slurm_plugin(  # noqa: PLR0913 - one for each option
         fail("give either --directory or --print (or --output).", code=Exit.USAGE)
     if nudge_url and not nudge_url.startswith(("http://", "https://")):
         fail(f"--nudge-url: {nudge_url!r} is no URL; write for example http://bridge:8080.", code=Exit.USAGE)
-    mixings = [*map(mixing_of, paths), *_from_cluster(names, kubeconfig=kubeconfig, context=context)]
+    mixings = [*map(slurm_mixing_of, paths), *_from_cluster(names, kubeconfig=kubeconfig, context=context)]
     try:
         files = bundle(mixings, max_nodes=max_node_count, nudge=nudge_url)
     except Unusable as error:
@@ -98,7 +98,7 @@ def _from_cluster(names: Sequence[str], *, kubeconfig: str, context: str) -> lis
 
 def _read(found: MixingObject) -> WorkloadMixing:
     try:
-        return read_object(found)
+        return with_slurm(read_object(found), where=found.key)
     except InvalidWorkloadMixing as error:
         fail("\n".join(f"{found.key}: {problem}" for problem in error.problems), code=Exit.USAGE)
 

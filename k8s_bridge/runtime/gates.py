@@ -54,6 +54,8 @@ class Gates:
 def problems(mixing: WorkloadMixing, gates: Gates) -> tuple[Problem, ...]:
     """Everything in `mixing` that the platform does not allow; () when it may run."""
     spec = mixing.spec
+    if not spec.has_slurm:
+        return ()
     return (
         *_images(spec, gates),
         *_token_file(spec, gates),

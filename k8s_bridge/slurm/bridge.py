@@ -5,14 +5,22 @@ A change of policy is taken over by the running session; a change of connection 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from api.v1alpha1 import WorkloadMixing
+from api.v1alpha1 import ConditionType, WorkloadMixing
 from api.v1alpha1.slurm import SlurmConnection
+from k8s_bridge.core.conditions import Finding
 from k8s_bridge.runtime.services import Services
 from k8s_bridge.runtime.status import Status
 from k8s_bridge.slurm.session import Session
 
+NO_SLURM = Finding(
+    type=ConditionType.READY,
+    status="True",
+    reason="NoSlurm",
+    message="no Slurm cluster is named: there is nothing to do here for Slurm jobs",
+)
 _CONNECTION = (*SlurmConnection.model_fields, "create_workers")
 
 
@@ -24,11 +32,17 @@ class SlurmBridge:
         self._mixing = mixing
         self._status = status
         self._session: Session | None = None
+        self._changed = asyncio.Event()
         self._stopping = False
 
     async def run(self) -> None:
         """Work until `stop`."""
         while not self._stopping:
+            self._changed.clear()
+            if not self._mixing.spec.has_slurm:
+                self._status.report((NO_SLURM,), {})
+                await self._changed.wait()
+                continue
             self._session = Session(self._services, self._mixing, self._status)
             try:
                 await self._session.run()
@@ -38,12 +52,14 @@ class SlurmBridge:
     def stop(self) -> None:
         """Begin a graceful end."""
         self._stopping = True
+        self._changed.set()
         if self._session is not None:
             self._session.stop()
 
     def reload(self, mixing: WorkloadMixing) -> None:
         """Go on with another spec."""
         before, self._mixing = self._mixing, mixing
+        self._changed.set()
         if self._session is None:
             return
         if _connection(before) == _connection(mixing):

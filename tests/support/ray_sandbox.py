@@ -311,17 +311,5 @@ def _furniture(ray: Mapping[str, Any], quota: int, cluster: Mapping[str, Any]) -
 
 
 def mixing(section: Mapping[str, Any], *, name: str = "main") -> Json:
-    """A WorkloadMixing whose Slurm nobody serves here."""
-    return {
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "slurmRestURL": "http://127.0.0.1:1",
-            "allowInsecureHTTP": True,
-            "slurmUser": "root",
-            "slurmTokenFile": "/dev/null",
-            "localQueue": "science",
-            "partitionMappings": [{"partitionName": "none", "workloadPriorityClass": LOW}],
-            "slurmd": {"image": "none", "confServer": "none:1", "authSecretName": "none"},
-            "ray": dict(section),
-        },
-    }
+    """A WorkloadMixing for Ray alone."""
+    return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": {"ray": dict(section)}}

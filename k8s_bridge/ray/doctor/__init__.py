@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
-from k8s_bridge.ray.doctor.examine import Asked, Subject, examine
+from k8s_bridge.ray.doctor.examine import examine
+from k8s_bridge.runtime.doctor.subject import Asked, Subject
 
 __all__ = ["Asked", "Subject", "examine"]

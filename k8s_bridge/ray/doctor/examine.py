@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
 
 from api.ray_views import RayCluster
 from api.v1alpha1.ray import RaySpec
@@ -22,24 +20,9 @@ from k8s_bridge.runtime.doctor.looking import CLUSTER_NAME, deployments, no_clus
 from k8s_bridge.runtime.doctor.mixings import Found, find
 from k8s_bridge.runtime.doctor.reviews import reviewed
 from k8s_bridge.runtime.doctor.rights import Right
-from k8s_bridge.runtime.doctor.subject import Subject as Common
+from k8s_bridge.runtime.doctor.subject import Asked, Subject
 from k8s_bridge.runtime.doctor.verdict import Hidden, Result, results
 from k8s_bridge.runtime.doctor.views import Deployment
-
-
-class Asked(Enum):
-    """Whether somebody asked for the Ray side, or for whatever there is."""
-
-    ALONE = auto()
-    ALONG = auto()
-    """Without a `ray` section anywhere there is nothing to say."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject(Common):
-    """What is examined, and whether the Ray side was asked for."""
-
-    asked: Asked = Asked.ALONE
 
 
 async def examine(server: ApiServer, subject: Subject) -> list[Result]:

@@ -13,6 +13,7 @@ from typing import Any
 from api.crd import crd
 from api.load import parse_workloadmixing
 from api.problems import InvalidWorkloadMixing
+from api.v1alpha1.workloadmixing import STAYS
 from k8s_bridge.sandbox.apiserver.errors import ApiError, Json, bad_request, invalid
 from k8s_bridge.sandbox.apiserver.kinds import ALL, WORKLOADMIXINGS, Kind
 from k8s_bridge.sandbox.apiserver.storage import Storage
@@ -20,6 +21,8 @@ from k8s_bridge.sandbox.apiserver.structure import causes, has_rules, shaped, st
 from k8s_bridge.sandbox.apiserver.typed import round_tripped
 
 _NOT_STRUCTURED = frozenset({"apiVersion", "kind", "metadata"})
+_REASONS = {"is required": "FieldValueRequired"}
+"""What the API server calls an error of the models, where that is not FieldValueInvalid."""
 
 
 def serve_custom_resources(storage: Storage) -> None:
@@ -110,14 +113,17 @@ def _admitted(kind: Kind, new: Json, old: Json | None) -> Json:
 
 
 def _checked_by_models(new: Json, old: Json | None) -> Json:
-    del old
     meta = new["metadata"]
+    if old and "slurmRestURL" in old["spec"] and "slurmRestURL" not in new["spec"]:
+        text = f"{STAYS.why}; {STAYS.fix}"
+        raise invalid(WORKLOADMIXINGS, meta["name"], [(f"spec.{STAYS.field}", "FieldValueInvalid", text)])
     lean = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}}
     try:
         parse_workloadmixing({name: part for name, part in new.items() if name != "status"} | lean)
     except InvalidWorkloadMixing as error:
         found = [
-            (problem.path, "FieldValueInvalid", f"{problem.why}; {problem.fix}") for problem in error.problems
+            (problem.path, _REASONS.get(problem.why, "FieldValueInvalid"), f"{problem.why}; {problem.fix}")
+            for problem in error.problems
         ]
         raise invalid(WORKLOADMIXINGS, meta["name"], found) from None
     return new

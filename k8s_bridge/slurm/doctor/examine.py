@@ -14,6 +14,7 @@ from k8s_bridge.runtime.doctor.looking import CLUSTER_NAME, deployments, no_clus
 from k8s_bridge.runtime.doctor.mixings import Found, find
 from k8s_bridge.runtime.doctor.reviews import reviewed
 from k8s_bridge.runtime.doctor.rights import Right
+from k8s_bridge.runtime.doctor.subject import Asked
 from k8s_bridge.runtime.doctor.subject import Subject as Common
 from k8s_bridge.runtime.doctor.verdict import Hidden, Result, results
 from k8s_bridge.runtime.doctor.views import Deployment, Namespace
@@ -48,7 +49,7 @@ async def examine(server: ApiServer, subject: Subject) -> list[Result]:
 
 
 async def _slurm(client: KubeClient, mixings: Iterable[WorkloadMixing], means: Means) -> list[Result]:
-    sights = [await look_slurm.look(client, mixing, means) for mixing in mixings]
+    sights = [await look_slurm.look(client, one, means) for one in mixings if one.spec.has_slurm]
     return [result for sight in sights for result in results(SLURM, sight, about=_key(sight.mixing))]
 
 
@@ -62,11 +63,13 @@ class _Examination:
     def __init__(self, client: KubeClient, subject: Subject) -> None:
         self._client = client
         self._subject = subject
-        self._found = [Found(mixing=mixing) for mixing in subject.files]
+        self._found: list[Found] = []
         self._told: list[Result] = []
 
     async def whole(self) -> list[Result]:
         """Every result, in the order of the tables."""
+        if not await self._found_any():
+            return self._told
         try:
             served_ = await served(self._client, COMMON)
         except BridgeError as error:
@@ -74,8 +77,6 @@ class _Examination:
         running = await deployments(self._client)
         seen_ = () if isinstance(running, Hidden) else running
         bridge = look_cluster.bridge_of(seen_)
-        found, self._told = await find(self._client, self._subject.namespaces, only=self._subject.only)
-        self._found += found
         account = self._subject.account or _account(bridge)
         cluster = ClusterSight(
             served=served_,
@@ -90,6 +91,14 @@ class _Examination:
         )
         told = [*results(CLUSTER, cluster, about=CLUSTER_NAME), *self._told]
         return told + await self._mixings(bridge)
+
+    async def _found_any(self) -> bool:
+        """Whether there is something to say: of Slurm there is not, where all is for Ray alone."""
+        subject = self._subject
+        found, self._told = await find(self._client, subject.namespaces, only=subject.only)
+        given = [*(Found(mixing=mixing) for mixing in subject.files), *found]
+        self._found = [one for one in given if one.mixing.spec.has_slurm]
+        return bool(self._found) or not given or subject.asked is Asked.ALONE
 
     def _whose(self, account: str) -> str:
         if account:

@@ -8,9 +8,11 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.adversary import all_well, bridge
 
 from k8s_bridge.core import naming
+from k8s_bridge.sandbox.apiserver.errors import ApiError
 from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADMIXINGS
 from k8s_bridge.sandbox.controllers.conditions import find
 from k8s_bridge.sandbox.slurm_fake import FakeSlurm, Settings
@@ -19,6 +21,11 @@ from k8s_bridge.sandbox.world import Backend, JobRequest, World, WorldConfig
 from k8s_bridge.sandbox.world.config import BATCH, MIXING, NAMESPACE, PARTITIONS, URGENT
 
 SECOND = "second"
+RAY = {
+    "localQueue": "science",
+    "managedClusters": [{"name": "shared"}],
+    "poolMappings": [{"pool": "default", "workloadPriorityClass": "normal"}],
+}
 
 
 def second(world: World, **spec: Any) -> None:
@@ -145,3 +152,25 @@ async def test_a_mixing_that_is_pointed_to_another_cluster_touches_nothing(tmp_p
                 assert world.jobs[job].restarts == 0
         finally:
             await other.stop()
+
+
+async def test_a_mixing_for_ray_alone_is_left_alone_until_it_names_a_slurm_cluster(tmp_path: Path):
+    async with fake_world(tmp_path) as world:
+        spec = world.storage.get(WORKLOADMIXINGS, NAMESPACE, MIXING)["spec"]
+        world.delete(WORKLOADMIXINGS, MIXING)
+        world.storage.create(
+            WORKLOADMIXINGS, {"metadata": {"namespace": NAMESPACE, "name": "ray"}, "spec": {"ray": RAY}}
+        )
+        async with bridge(world):
+            await world.until(lambda: condition(world, "ray", "Ready"), what="it says that it is seen")
+            assert condition(world, "ray", "Ready")["reason"] == "NoSlurm"
+            assert condition(world, "ray", "Ready")["status"] == "True"
+            job = await world.sbatch(JobRequest(seconds=1.0))
+
+            world.storage.patch(WORKLOADMIXINGS, NAMESPACE, "ray", {"spec": spec})
+
+            await all_well(world, job)
+            assert condition(world, "ray", "Ready")["reason"] == "Ready"
+            taken_out = dict.fromkeys(("slurmRestURL", "localQueue", "partitionMappings", "slurmd"))
+            with pytest.raises(ApiError, match="cannot be taken out; delete the WorkloadMixing"):
+                world.storage.patch(WORKLOADMIXINGS, NAMESPACE, "ray", {"spec": taken_out})

@@ -183,10 +183,11 @@ async def test_health_version_and_discovery(http):
 
 async def test_a_workloadmixing_is_refused_with_every_cause(http):
     path = "/apis/k8s-bridge.x-k8s.io/v1alpha1/namespaces/default/workloadmixings"
-    answer = await http.post(path, json={"metadata": {"name": "m"}, "spec": {"localQueue": 5}})
+    answer = await http.post(path, json={"metadata": {"name": "m"}, "spec": {"localQueue": "lq"}})
     assert (answer.status_code, answer.json()["reason"]) == (422, "Invalid")
-    fields = {cause["field"] for cause in answer.json()["details"]["causes"]}
-    assert {"spec.localQueue", "spec.slurmRestURL", "spec.slurmd"} <= fields
+    causes = {(cause["field"], cause["reason"]) for cause in answer.json()["details"]["causes"]}
+    missing = ("spec.slurmRestURL", "spec.partitionMappings", "spec.slurmd")
+    assert causes == {(field, "FieldValueRequired") for field in missing}
 
 
 async def test_a_workloadmixing_is_pruned_and_defaulted(http):

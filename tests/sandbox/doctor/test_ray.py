@@ -28,6 +28,13 @@ GOLDEN = Path(__file__).parents[2] / "chart" / "goldens" / "ray.yaml"
 SINCE = "2026-01-01T00:00:00Z"
 READY = {"type": "RayReady", "status": "True", "reason": "Ready"}
 READY |= {"message": "", "lastTransitionTime": SINCE}
+SLURM = {
+    "slurmRestURL": "http://127.0.0.1:1",
+    "allowInsecureHTTP": True,
+    "localQueue": "science",
+    "partitionMappings": [{"partitionName": "batch", "workloadPriorityClass": "low"}],
+    "slurmd": {"image": "slurmd:1", "confServer": "none:1", "authSecretName": "none"},
+}
 BY_NAME = {"secrets", "leases"}
 """What the chart grants by name."""
 
@@ -142,6 +149,18 @@ async def test_the_command_looks_at_the_side_that_is_asked_for(patient):
     checks = [one["check"] for one in json.loads(ray.output)]
     assert "ray-priority-classes" in checks
     assert "partitions-once" not in checks
-    told = json.loads(both.output)
-    assert {"ray-priority-classes", "partitions-once"} <= {one["check"] for one in told}
-    assert [one["check"] for one in told].count("kinds") == 4
+    assert {one["check"] for one in json.loads(both.output)} == set(checks)
+
+
+async def test_the_side_of_slurm_is_looked_at_where_a_slurm_cluster_is_named(patient):
+    given = ["doctor", "--kubeconfig", str(patient.kubeconfig), "--output", "json"]
+    alone = await asyncio.to_thread(CliRunner().invoke, main, [*given, "slurm"])
+    assert "there is no WorkloadMixing of a Slurm cluster in science" in alone.output
+    there = patient.storage.get(kinds.WORKLOADMIXINGS, NAMESPACE, "main")["spec"]
+    patient.storage.patch(kinds.WORKLOADMIXINGS, NAMESPACE, "main", {"spec": there | SLURM})
+
+    both = await asyncio.to_thread(CliRunner().invoke, main, given)
+
+    told = [one["check"] for one in json.loads(both.output)]
+    assert {"ray-priority-classes", "partitions-once"} <= {*told}
+    assert told.count("kinds") == 4

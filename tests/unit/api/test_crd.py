@@ -208,7 +208,7 @@ def test_pod_templates_are_free():
 def test_kubectl_shows_what_people_ask_first():
     version = crd()["spec"]["versions"][0]
     columns = {column["name"]: column["jsonPath"] for column in version["additionalPrinterColumns"]}
-    assert list(columns) == ["Ready", "Queue", "Pending", "Running", "Age"]
+    assert list(columns) == ["Ready", "Ray", "Queue", "Pending", "Running", "Age"]
     status = root()["properties"]["status"]["properties"]
     assert {"pending", "running"} <= status["counts"]["properties"].keys()
     assert version["subresources"] == {"status": {}}

@@ -37,7 +37,7 @@ def test_tables_say_default_bounds_and_meaning():
     assert (
         "| `createWorkers` | integer | `8` | 0-256 | Effects that run at a time. 0: the default. |" in tables
     )
-    assert "| `slurmRestURL` | string | *required* |" in tables
+    assert "| `partitionName` | string | *required* |" in tables
     assert "| `memoryOverhead` | memory size | `256Mi` |" in tables
     assert "### `spec.partitionMappings[].queueRules[]`" in tables
 

@@ -232,3 +232,33 @@ def test_a_spec_is_frozen(sample):
     spec = parse_workloadmixing(sample("prototype-minimal")).spec
     with pytest.raises(ValueError, match="frozen"):
         spec.local_queue = "other"
+
+
+RAY = {
+    "localQueue": "science",
+    "managedClusters": [{"name": "shared"}],
+    "poolMappings": [{"pool": "default", "workloadPriorityClass": "low"}],
+}
+
+
+def test_a_mixing_may_be_for_ray_alone():
+    spec = parse_workloadmixing({"metadata": {"name": "ray"}, "spec": {"ray": RAY}}).spec
+    assert spec.ray is not None
+    assert not spec.has_slurm
+    assert (spec.slurm_rest_url, spec.local_queue, spec.partition_mappings) == ("", "", ())
+
+
+@pytest.mark.parametrize("beside", [{}, {"ray": RAY}])
+@pytest.mark.parametrize("field", ["slurmRestURL", "localQueue", "partitionMappings", "slurmd"])
+def test_a_slurm_cluster_is_named_in_full(sample, beside, field):
+    data = sample("prototype-minimal")
+    del data["spec"][field]
+    data["spec"] |= beside
+    assert problems(data) == {
+        f"spec.{field}": "is required; add it, or leave all of slurmRestURL, localQueue, partitionMappings, "
+        "slurmd out and give ray: then there is no Slurm"
+    }
+
+
+def test_a_mixing_of_nothing_lacks_everything():
+    assert len(problems({"metadata": {"name": "none"}, "spec": {}})) == 4

@@ -108,3 +108,17 @@ def test_a_wrong_document_is_told_with_all_its_problems(tmp_path, spec):
     assert result.exit_code == Exit.USAGE
     assert "localQueue" in result.output
     assert "slurmRestURL" in result.output
+
+
+@pytest.mark.parametrize("command", [("slurm-plugin", "--print"), ("render", "-")])
+def test_a_mixing_for_ray_alone_is_none_of_a_slurm_cluster(command, tmp_path):
+    ray = {
+        "localQueue": "science",
+        "managedClusters": [{"name": "shared"}],
+        "poolMappings": [{"pool": "default", "workloadPriorityClass": "low"}],
+    }
+    path = tmp_path / "ray.yaml"
+    path.write_text(yaml.safe_dump({"ray": ray}))
+    result = CliRunner().invoke(main, [*command, "--config", str(path)], input="#!/bin/sh\n")
+    assert result.exit_code == Exit.USAGE
+    assert f"{path}: names no Slurm cluster, only ray" in result.output

@@ -166,3 +166,13 @@ def test_all_problems_are_told_together_each_with_a_next_step():
 
 def test_without_gates_everything_with_verified_tls_is_fine():
     assert problems(mixing(slurmTokenFile="/anywhere"), Gates()) == ()
+
+
+def test_gates_of_slurm_leave_a_mixing_alone_that_has_no_slurm():
+    ray = {
+        "localQueue": "science",
+        "managedClusters": [{"name": "shared"}],
+        "poolMappings": [{"pool": "default", "workloadPriorityClass": "low"}],
+    }
+    spec = parse_workloadmixing({"metadata": {"name": "ray", "namespace": "science"}, "spec": {"ray": ray}})
+    assert problems(spec, Gates(images=("r.io/",), slurm_hosts=("slurm",), token_paths=("/t",))) == ()

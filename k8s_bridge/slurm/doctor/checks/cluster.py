@@ -69,7 +69,7 @@ def namespaces(sight: ClusterSight) -> Iterator[Finding]:
     if not sight.mixings:
         where = ", ".join(sight.namespaces)
         cure = "create one (docs/custom-resource.md), or name its namespace with --namespace"
-        yield doubtful(f"there is no WorkloadMixing in {where}", cure=cure)
+        yield doubtful(f"there is no WorkloadMixing of a Slurm cluster in {where}", cure=cure)
 
 
 CLUSTER = (
