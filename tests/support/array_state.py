@@ -9,7 +9,7 @@ import msgspec
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job
-from k8s_bridge.slurm.unit import Array, Partition, Presence, Slot, Unit
+from k8s_bridge.slurm.unit import Array, Key, Partition, Presence, Seen, Slot, Unit
 from support.array_slots import SlotWorld
 
 ARRAY = 7
@@ -25,6 +25,8 @@ class ArrayState:
     width: int = 1
     quota: int = 2
     limit: int = 0
+    limited: bool = False
+    """Its owner may run one job at a time."""
     patient: bool = False
     """drainOnPreemption: what runs may go on until its pods end."""
     now: float = 1000.0
@@ -36,6 +38,8 @@ class ArrayState:
     held_by_other: bool = False
     over: set[int] = field(default_factory=set)
     serial: int = 100
+    seen: dict[Key, Seen] = field(default_factory=dict)
+    """What the bridge remembers of each unit."""
 
     def __post_init__(self) -> None:
         self.waiting = list(range(self.count))
@@ -56,7 +60,7 @@ class ArrayState:
 
     def rows(self) -> list[Job]:
         own = [msgspec.structs.replace(self.own, array_size=len(self.waiting))] if self.waiting else []
-        return own + list(self.records.values())
+        return [self._told(row) for row in own + list(self.records.values())]
 
     def array_unit(self, **changes: object) -> Unit:
         rows = [row for row in self.rows() if not row.terminal]
@@ -104,9 +108,18 @@ class ArrayState:
             pods=slot.pod_rows(),
             nodes=slot.node_rows(),
             cordoned="m" if slot.cordoned & set(slot.pods) else "",
+            seen=self.seen.get(Slot(ARRAY, number)),
         )
 
     # -- small parts ------------------------------------------------------------------------------
+
+    def _running(self) -> int:
+        return sum(1 for row in self.records.values() if row.states == RUNNING)
+
+    def _told(self, row: Job) -> Job:
+        """With the reason that Slurm gives for a task that it withholds."""
+        withheld = self.limited and self._running() and row.pending and not row.held
+        return msgspec.structs.replace(row, reason="AssocMaxJobsLimit") if withheld else row
 
     def _requeue(self, row: Job) -> None:
         self._free(row)

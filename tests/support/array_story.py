@@ -7,6 +7,7 @@ from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.unit import Key, Seen, State, Unit
 from support.array_state import ARRAY
 from support.array_world import ArrayWorld
+from support.second_look import SAID, check_stands
 
 HAPPENINGS = (
     ArrayWorld.kueue_admits,
@@ -18,6 +19,8 @@ HAPPENINGS = (
     ArrayWorld.machines_are_uncordoned,
     ArrayWorld.scontrol_hold,
     ArrayWorld.scontrol_release,
+    ArrayWorld.limit_is_reached,
+    ArrayWorld.limit_is_lifted,
     ArrayWorld.slurm_notices_lost_nodes,
 )
 BLOWS = (
@@ -43,7 +46,7 @@ class ArrayStory:
 
     def __init__(self, world: ArrayWorld) -> None:
         self.world = world
-        self.seen: dict[Key, Seen] = {}
+        self.seen = world.seen
         self.passes = 0
 
     @property
@@ -78,9 +81,10 @@ class ArrayStory:
         state, seen = State(decision.state), self.seen.get(key)
         if seen is None or seen.state is not state:
             self.seen[key] = Seen(state=state, since=self.now)
+        check_stands(decision, decide(self.unit(key), now=self.now))
         for effect in decision.effects[:survives]:
             again = decide(self.unit(key), now=self.now)
-            if effect not in again.effects and type(effect).__name__ not in {"Event", "SetText"}:
+            if effect not in again.effects and not isinstance(effect, SAID):
                 break
             try:
                 self.world.carry_out(key, effect)

@@ -118,6 +118,12 @@ class ArrayWorld(ArrayState):
             self.held_by_other = bool(pin_of(self.own.features, job_id=ARRAY))
             self.own = msgspec.structs.replace(self.own, held=True, reason="JobHeldAdmin")
 
+    def limit_is_reached(self) -> None:
+        self.limited = True
+
+    def limit_is_lifted(self) -> None:
+        self.limited = False
+
     def scontrol_release(self) -> None:
         if self.waiting and self.own.held and self.own.admin_comment:
             self.held_by_other = False
@@ -131,8 +137,8 @@ class ArrayWorld(ArrayState):
                     self._down(slot, name)
 
     def _start_one(self, row: Job) -> bool:
-        running = sum(1 for other in self.records.values() if other.states == RUNNING)
-        full = bool(self.limit) and running >= self.limit
+        most = 1 if self.limited else self.limit
+        full = bool(most) and self._running() >= most
         if row.held or not row.pending or not pin_of(row.features, job_id=ARRAY) or full:
             return False
         for number, slot in self.slots.items():

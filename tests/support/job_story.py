@@ -7,6 +7,7 @@ from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import Effect
 from k8s_bridge.slurm.unit import Seen, State
 from support.job_world import World
+from support.second_look import SAID, check_stands
 
 HAPPENINGS = (
     World.kueue_sees,
@@ -82,9 +83,10 @@ class JobStory:
         self.wait = 1.0 if decision.after is None else decision.after
         if self.seen is None or self.seen.state is not state:
             self.seen = Seen(state=state, since=self.now)
+        check_stands(decision, decide(self.world.unit(seen=self.seen), now=self.now))
         for effect in decision.effects[:survives]:
             again = decide(self.world.unit(seen=self.seen), now=self.now)
-            if effect not in again.effects and type(effect).__name__ not in {"Event", "SetText"}:
+            if effect not in again.effects and not isinstance(effect, SAID):
                 break
             try:
                 self.carry_out(effect)

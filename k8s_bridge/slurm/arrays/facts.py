@@ -67,6 +67,11 @@ class SlotFacts(Facts):
         return not self.busy and lasted(self, State.READY, IDLE_GRACE, self.now)
 
     @lazy
+    def going(self) -> bool:
+        """It is being given back, and nothing has started on it since."""
+        return not self.busy and self.unit.seen is not None and self.unit.seen.state is State.DRAINING
+
+    @lazy
     def may_run(self) -> int:
         """How many tasks run on it, or could by now: on old nodes one more may, until these are gone."""
         seen = self.unit.seen
@@ -218,7 +223,7 @@ class ArrayFacts(TaskFacts):
         """Slots that no task takes, as Slurm withholds all that wait. One stays, to see when that is over."""
         if not self.withheld:
             return []
-        idle = [slot for slot in self.serving if slot.idle_long]
+        idle = [slot for slot in self.serving if slot.idle_long or slot.going]
         stays = 0 if self.running or any(map(is_.parked, self.kept)) else 1
         return _numbers(idle)[stays:]
 

@@ -80,7 +80,7 @@ def array_steps(story: ArrayStory, chance: random.Random) -> None:
             case 1:
                 chance.choice(array_story.BLOWS)(story.world, chance.randrange(6))
             case 2:
-                story.now += chance.choice((0.05, 1.0, 700.0))
+                story.now += chance.choice((0.05, 1.0, 40.0, 700.0))
                 story.all_pass(chance.randrange(4))
             case 3:
                 story.goes_on(chance.randint(1, 6))

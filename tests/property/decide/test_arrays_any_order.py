@@ -36,7 +36,7 @@ class AnyOrder(RuleBasedStateMachine):
     def the_story_goes_on(self, rounds) -> None:
         self.story.goes_on(rounds)
 
-    @rule(survives=st.integers(0, 3), seconds=st.sampled_from([0.05, 1.0, 700.0]))
+    @rule(survives=st.integers(0, 3), seconds=st.sampled_from([0.05, 1.0, 40.0, 700.0]))
     def bridge(self, survives, seconds) -> None:
         self.story.now += seconds
         self.story.all_pass(survives)
