@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import httpx
 import yaml
 
+from k8s_bridge.core.quantity import exact
 from k8s_bridge.ray import names
 from k8s_bridge.ray.policies import policies
 from k8s_bridge.sandbox.slurm_real.network import free_port
@@ -233,10 +236,20 @@ def items(kind: str) -> list[dict[str, Any]]:
     return list(json.loads(kubectl("-n", NAMESPACE, "get", kind, "-o", "json"))["items"])
 
 
-def usage() -> dict[str, str]:
-    """What Kueue counts as used in the namespace's ClusterQueue."""
+def all_given_back() -> bool:
+    """Whether no worker is left, and Kueue counts as used what the shared cluster alone has."""
     (flavor,) = ray_cluster.get("clusterqueue", "ray")["status"]["flavorsUsage"]
-    return {each["name"]: each["total"] for each in flavor["resources"]}
+    used = {each["name"]: exact(each["total"]) for each in flavor["resources"] if exact(each["total"])}
+    return used == _of_the_cluster() and not items("jobsets")
+
+
+def _of_the_cluster() -> dict[str, Fraction]:
+    owned = (w for w in items("workloads") if w["metadata"]["ownerReferences"][0]["kind"] == "RayCluster")
+    used = defaultdict[str, Fraction](Fraction)
+    for pod_set in next(owned)["status"]["admission"]["podSetAssignments"]:
+        for name, amount in pod_set["resourceUsage"].items():
+            used[name] += exact(amount)
+    return {name: amount for name, amount in used.items() if amount}
 
 
 def wait(what: str, holds: Callable[[], object], *, seconds: float = 400.0) -> None:

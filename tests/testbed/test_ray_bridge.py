@@ -14,7 +14,18 @@ from support.ray_refusals import FROZEN, REFUSALS
 from k8s_bridge.ray import names
 from testbed import lifecycle, ray_bridge
 from testbed.control import kubectl
-from testbed.ray_bridge import HIGH, Bridge, items, job, notes, status, submit, submit_plain, usage, wait
+from testbed.ray_bridge import (
+    HIGH,
+    Bridge,
+    all_given_back,
+    items,
+    job,
+    notes,
+    status,
+    submit,
+    submit_plain,
+    wait,
+)
 from testbed.ray_cluster import NAMESPACE
 from testbed.ray_entrypoints import census, sleeping, strangers, until_preempted
 from testbed.shell import Failed, say
@@ -36,12 +47,11 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
 
 
 @pytest.fixture
-def idle(bridge: Bridge) -> Iterator[dict[str, str]]:
-    """What the shared cluster alone uses; when the test is over it must be so again."""
-    before = usage()
-    yield before
+def idle(bridge: Bridge) -> Iterator[None]:
+    """Nothing but the shared cluster itself uses quota when the test is over."""
+    yield
     kubectl("-n", NAMESPACE, "delete", "rayjobs", "--all", "--timeout=120s")
-    wait("everything is given back", lambda: usage() == before and not items("jobsets"))
+    wait("everything is given back", all_given_back)
 
 
 def test_an_inner_job_waits_for_workers_of_its_own_runs_on_them_and_gives_them_back(bridge, idle):
@@ -49,7 +59,7 @@ def test_an_inner_job_waits_for_workers_of_its_own_runs_on_them_and_gives_them_b
 
     wait("the job has succeeded", lambda: status("life") == "SUCCEEDED")
 
-    wait("its workers are given back", lambda: usage() == idle and not items("jobsets"))
+    wait("its workers are given back", all_given_back)
     assert job("life")["metadata"]["annotations"][names.STATE] == "Finished"
 
 
@@ -84,7 +94,7 @@ def test_a_bridge_that_is_killed_at_any_stage_goes_on_where_it_was(bridge, idle)
     wait("it succeeds", lambda: status("killed") == "SUCCEEDED")
     revive(bridge)
 
-    wait("its workers are given back", lambda: usage() == idle and not items("jobsets"))
+    wait("its workers are given back", all_given_back)
     known = httpx.get(f"{bridge.cluster.dashboard}/api/jobs/").raise_for_status().json()
     said = sorted(one["status"] for one in known if (one["submission_id"] or "").startswith("killed-"))
     assert said.count("SUCCEEDED") == 1

@@ -12,7 +12,7 @@ from support.ray_refusals import FROZEN, REFUSALS
 
 from testbed import bridge_image, chart, lifecycle, ray_bridge
 from testbed.control import kubectl
-from testbed.ray_bridge import Bridge, items, notes, status, submit, usage, wait
+from testbed.ray_bridge import Bridge, all_given_back, notes, status, submit, wait
 from testbed.ray_cluster import NAME, NAMESPACE
 from testbed.ray_entrypoints import sleeping
 from testbed.shell import Failed
@@ -65,7 +65,6 @@ def test_what_cannot_be_given_is_refused(bridge):
 
 
 def test_a_job_of_httpmode_that_kueue_suspends_is_held_runs_and_gives_its_workers_back(bridge):
-    before = usage()
     suspended = {
         "apiVersion": "ray.io/v1",
         "kind": "RayJob",
@@ -88,7 +87,7 @@ def test_a_job_of_httpmode_that_kueue_suspends_is_held_runs_and_gives_its_worker
     assert notes("queued")["local-queue"] == "ray"
     wait("it has succeeded", lambda: status("queued") == "SUCCEEDED", seconds=180)
     assert "released" in notes("queued")
-    wait("its workers are given back", lambda: usage() == before and not items("jobsets"))
+    wait("its workers are given back", all_given_back)
 
 
 def test_what_workers_were_asked_for_by_cannot_be_changed(bridge):
