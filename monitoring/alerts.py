@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from monitoring.promql import BRIDGE, RAY, by_bridge, leading, metric
+from monitoring.promql import BRIDGE, RAY, by_bridge, leading, metric, of_either
 
 RUNBOOKS = "docs/runbooks.md"
 """Where runbooks are; the chart puts another place there if it is told one."""
+ABSENT, RAY_ABSENT = "K8sBridgeAbsent", "RayBridgeAbsent"
+"""The chart leaves out the one whose bridge is not in the release."""
 
 
 class Severity(StrEnum):
@@ -45,16 +47,27 @@ class Alert:
 
 _WHO = "{{ $labels.workloadmixing }}"
 _AGE = f"time() - {metric('last_successful_tick_timestamp_seconds')} > 180"
-_FAILED = metric("effects_total", result="~retry|terminal|bug")
-_FAILURES = by_bridge("sum", f"rate({_FAILED}[10m])")
-_EFFECTS = by_bridge("sum", f"rate({metric('effects_total')}[10m])")
 _REQUEUES = by_bridge("sum", f"increase({metric('requeues_total')}[30m])")
 _STARTS = by_bridge("sum", f"increase({metric('verdicts_total', state='Running')}[30m])")
 _CHECKED = metric("condition", type="~QueuesValid|PriorityClassesValid|TopologyValid|TemplateValid")
+_RAY_CHECKED = metric("condition", prefix=RAY, type="RayReady")
+
+
+def _blocked(prefix: str) -> str:
+    return f"{by_bridge('min', leading(metric('synced', prefix=prefix), prefix=prefix))} == 0"
+
+
+def _failing(prefix: str) -> str:
+    """A fifth of all, and 10 of them in 10 minutes."""
+    every = metric("effects_total", prefix=prefix)
+    failed = metric("effects_total", prefix=prefix, result="~retry|terminal|bug")
+    failures, effects = (by_bridge("sum", f"rate({one}[10m])") for one in (failed, every))
+    return f"{failures} / {effects} > 0.2 and {failures} * 600 > 10"
+
 
 ALERTS = (
     Alert(
-        name="K8sBridgeAbsent",
+        name=ABSENT,
         expression=f"absent({metric('leader')})",
         lasting="5m",
         severity=Severity.CRITICAL,
@@ -63,7 +76,9 @@ ALERTS = (
     ),
     Alert(
         name="K8sBridgeNotLeading",
-        expression=f"max by (job, namespace) ({metric('leader')}) == 0",
+        expression=of_either(
+            lambda prefix: f"max by (job, namespace) ({metric('leader', prefix=prefix)}) == 0"
+        ),
         lasting="2m",
         severity=Severity.CRITICAL,
         summary="No instance of k8s-bridge holds the lease.",
@@ -81,8 +96,7 @@ ALERTS = (
     ),
     Alert(
         name="K8sBridgeBlocked",
-        expression=f"{by_bridge('min', leading(metric('synced')))} == 0 unless on ({BRIDGE}) "
-        f"{by_bridge('max', leading(_AGE))}",
+        expression=f"({of_either(_blocked)}) unless on ({BRIDGE}) {by_bridge('max', leading(_AGE))}",
         lasting="10m",
         severity=Severity.CRITICAL,
         summary=f"The bridge {_WHO} decides nothing, though Slurm answers.",
@@ -124,25 +138,31 @@ ALERTS = (
     ),
     Alert(
         name="K8sBridgeMisconfigured",
-        expression=by_bridge("min", leading(_CHECKED), "type") + " == 0",
+        expression=f"{by_bridge('min', leading(_CHECKED), 'type')} == 0 "
+        f"or {by_bridge('min', leading(_RAY_CHECKED, prefix=RAY), 'type')} == 0",
         lasting="5m",
         severity=Severity.WARNING,
         summary=f"{{{{ $labels.type }}}} is False on WorkloadMixing {_WHO}.",
         detail="A LocalQueue, ClusterQueue, WorkloadPriorityClass or Topology that jobs are sent to is "
-        "missing or stopped, or a pod template does not render. Jobs of the partitions concerned wait.",
+        "missing or stopped, or a pod template does not render; RayReady: or a RayCluster is missing. Jobs "
+        "of the partitions or pools concerned wait.",
     ),
     Alert(
         name="K8sBridgeErrors",
-        expression=f"{_FAILURES} / {_EFFECTS} > 0.2 and {_FAILURES} * 600 > 10",
+        expression=of_either(_failing),
         lasting="10m",
         severity=Severity.WARNING,
         summary=f"{{{{ $value | humanizePercentage }}}} of what the bridge {_WHO} does fails.",
-        detail="Effects on Slurm or Kubernetes end with an error. What failed is tried again; jobs are slow "
-        "or stuck.",
+        detail="Effects on Slurm, Ray or Kubernetes end with an error. What failed is tried again; jobs are "
+        "slow or stuck.",
     ),
     Alert(
         name="K8sBridgeWedged",
-        expression=by_bridge("max", f"max_over_time({metric('wedged')}[10m])") + " == 1",
+        expression=of_either(
+            lambda prefix: (
+                by_bridge("max", f"max_over_time({metric('wedged', prefix=prefix)}[10m])") + " == 1"
+            )
+        ),
         severity=Severity.CRITICAL,
         summary=f"The loop of the bridge {_WHO} hung within the last 10 minutes.",
         detail="/healthz failed, so kubelet restarts the container; the other instance takes over.",
@@ -153,6 +173,15 @@ ALERTS = (
         severity=Severity.WARNING,
         summary=f"Jobs of {_WHO} lose their nodes as fast as they get them.",
         detail="{{ $value | humanize }} requeues in 30 minutes, more than half as many as there were starts.",
+    ),
+    Alert(
+        name=RAY_ABSENT,
+        expression=f"absent({metric('leader', prefix=RAY)})",
+        lasting="5m",
+        severity=Severity.CRITICAL,
+        summary="No instance of the Ray bridge answers.",
+        detail="Prometheus has had no instance to scrape for 5 minutes. Inner jobs that run go on; none is "
+        "started.",
     ),
     Alert(
         name="RayBridgeLeak",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 PREFIX, RAY = "k8s_bridge_", "ray_bridge_"
 """What metrics of the Slurm bridge and of the Ray bridge begin with; the rest of their names is the same."""
 BRIDGE = "job, namespace, workloadmixing"
@@ -14,9 +16,14 @@ def metric(name: str, *, prefix: str = PREFIX, **labels: str) -> str:
     return f"{prefix}{name}{{{matchers}}}" if matchers else f"{prefix}{name}"
 
 
-def leading(expression: str) -> str:
+def leading(expression: str, *, prefix: str = PREFIX) -> str:
     """What the instance that holds the lease says: a standby's view of the world must wake nobody."""
-    return f"{expression} and on (job, instance) {metric('leader')} == 1"
+    return f"{expression} and on (job, instance) {metric('leader', prefix=prefix)} == 1"
+
+
+def of_either(shape: Callable[[str], str]) -> str:
+    """The same of the Slurm bridge and of the Ray bridge; `shape` is told what their metrics begin with."""
+    return " or ".join(map(shape, (PREFIX, RAY)))
 
 
 def by_bridge(function: str, expression: str, *more: str) -> str:

@@ -16,7 +16,7 @@ from k8s_bridge.cli.options import settings_options, to_settings
 from k8s_bridge.cli.remote import TOKEN_FILE
 from k8s_bridge.runtime.gates import Gates, Transport
 from k8s_bridge.runtime.settings import Bind, LogFormat, Settings
-from monitoring.alerts import RUNBOOKS
+from monitoring.alerts import ALERTS, RUNBOOKS
 from monitoring.dashboards import DASHBOARDS, document
 
 EVERYTHING, DEFAULT, RAY, WEBHOOK = (
@@ -206,6 +206,29 @@ def test_each_bridge_is_tested_and_has_the_hooks_that_it_needs(bridges, asked, h
     assert set(re.findall(r"http://([^.]+)\.platform:8080/metrics", script)) == asked
     assert asked <= services
     assert {hook_of(one) for one in objects if one["kind"] == "Job"} == hooks
+
+
+@pytest.mark.parametrize(
+    ("bridges", "missed"),
+    [
+        (("slurm",), {"K8sBridgeAbsent"}),
+        (("ray",), {"RayBridgeAbsent"}),
+        (("slurm", "ray"), {"K8sBridgeAbsent", "RayBridgeAbsent"}),
+    ],
+)
+def test_a_bridge_that_is_not_in_the_release_is_not_missed(bridges, missed):
+    monitor = {"monitor": {"enabled": True, "alerts": {"enabled": True}}}
+    values = {
+        "slurmBridge": {"enabled": "slurm" in bridges} | monitor,
+        "rayBridge": {"enabled": "ray" in bridges},
+    }
+
+    (group,) = only("PrometheusRule", render(values))["spec"]["groups"]
+
+    told = {rule["alert"]: rule["expr"] for rule in group["rules"]}
+    assert {name for name in told if name.endswith("BridgeAbsent")} == missed
+    assert all('namespace="platform"' in told[name] for name in missed)
+    assert told.keys() >= {alert.name for alert in ALERTS} - {"K8sBridgeAbsent", "RayBridgeAbsent"}
 
 
 def hook_of(obj: dict[str, Any]) -> str:

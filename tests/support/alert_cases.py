@@ -18,6 +18,7 @@ A, B = (
 )
 MAIN = 'workloadmixing="hpc/main"'
 BRIDGE = {"job": "k8s-bridge", "namespace": "platform", "workloadmixing": "hpc/main"}
+RAY_BRIDGE = BRIDGE | {"job": "k8s-bridge-ray"}
 LEADERS = {
     f"k8s_bridge_leader{{{A}}}": steady(1, minutes=LONG),
     f"k8s_bridge_leader{{{B}}}": steady(0, minutes=LONG),
@@ -30,9 +31,18 @@ def of(instance: str, name: str, values: str, labels: str = "") -> dict[str, str
     return {f"k8s_bridge_{name}{{{', '.join(filter(None, (instance, MAIN, labels)))}}}": values}
 
 
-def ray(name: str, values: str, labels: str) -> dict[str, str]:
+def of_ray(instance: str) -> str:
+    """The Ray bridge is scraped by a job of its own."""
+    return instance.replace('job="k8s-bridge"', 'job="k8s-bridge-ray"')
+
+
+def ray(name: str, values: str, labels: str = "") -> dict[str, str]:
     """One series of the Ray bridge."""
-    return {f"ray_bridge_{name}{{{A}, {MAIN}, {labels}}}": values}
+    return {f"ray_bridge_{name}{{{', '.join(filter(None, (of_ray(A), MAIN, labels)))}}}": values}
+
+
+def ray_leads() -> dict[str, str]:
+    return {f"ray_bridge_leader{{{of_ray(A)}}}": steady(1, minutes=LONG)}
 
 
 def slurm(instance: str, tick: str, synced: str) -> dict[str, str]:
@@ -197,7 +207,26 @@ CASES = (
          series=of(A, "requeues_total", "0x60 3x60", 'queue="q", cause="Evicted"')
          | of(A, "verdicts_total", "3x120", 'state="Running"')),
     Case("K8sBridgeRequeueStorm", "no job was ever requeued", at=60, series=HEALTHY),
-    Case("RayBridgeLeak", "an intruder is found at every look", at=10, fires=BRIDGE | {"direction": "in"},
+    Case("K8sBridgeNotLeading", "two standbys of the Ray bridge, beside a Slurm bridge that is led", at=3,
+         series={f"ray_bridge_leader{{{of_ray(one)}}}": "0x20" for one in (A, B)},
+         fires={"job": "k8s-bridge-ray", "namespace": "platform"}),
+    Case("K8sBridgeBlocked", "a source of the Ray bridge is never synced", at=11, fires=RAY_BRIDGE,
+         series=HEALTHY | ray_leads() | ray("synced", steady(0, minutes=LONG))),
+    Case("K8sBridgeBlocked", "both work", at=60,
+         series=HEALTHY | ray_leads() | ray("synced", steady(1, minutes=LONG))),
+    Case("K8sBridgeMisconfigured", "the Ray bridge finds no cluster", at=10,
+         fires=RAY_BRIDGE | {"type": "RayReady"},
+         series=ray_leads() | ray("condition", steady(0, minutes=LONG), 'type="RayReady"')),
+    Case("K8sBridgeMisconfigured", "the Ray bridge finds all", at=60,
+         series=ray_leads() | ray("condition", steady(1, minutes=LONG), 'type="RayReady"')),
+    Case("K8sBridgeErrors", "everything that the Ray bridge does fails", at=30, fires=RAY_BRIDGE,
+         series=ray("effects_total", growing(3, minutes=LONG), 'effect="Release", result="terminal"')),
+    Case("K8sBridgeWedged", "the Ray bridge hangs", at=11, fires=RAY_BRIDGE,
+         series=ray("wedged", "0x20 1x20")),
+    Case("RayBridgeAbsent", "nothing of it is scraped, though the Slurm bridge is", series=HEALTHY, at=6,
+         fires={}),
+    Case("RayBridgeAbsent", "it leads", series=ray_leads(), at=60),
+    Case("RayBridgeLeak", "an intruder is found at every look", at=10, fires=RAY_BRIDGE | {"direction": "in"},
          series=ray("leaks_total", f"{missing(4)} {growing(3, minutes=LONG, start=1)}", 'direction="in"')),
     Case("RayBridgeLeak", "it was stopped a quarter of an hour ago", at=30,
          series=ray("leaks_total", f"{growing(3, minutes=10)} {steady(30, minutes=LONG)}", 'direction="in"')),

@@ -80,7 +80,7 @@ async def fire_all(directory: Path) -> list[Fired]:
         patch.setattr(auditor, "SECONDS", 0.5)
         async with prometheus(directory / "prometheus", rules=hastened()) as server:
             found = [await _absent(directory, server), await _not_leading(directory, server)]
-            found.append(await _leak(directory, server))
+            found += await _ray(directory, server)
             turns = asyncio.Semaphore(AT_A_TIME)
 
             async def one(cause: Cause) -> Fired:
@@ -121,15 +121,20 @@ async def _not_leading(directory: Path, server: Prometheus) -> Fired:
     return found
 
 
-async def _leak(directory: Path, server: Prometheus) -> Fired:
-    async with sandbox(directory / "ray") as world, world.bridge() as process:
-        server.scrape("RayBridgeLeak", f"127.0.0.1:{process.address.port}")
-        await server.until_seen("RayBridgeLeak")
-        await work_on_the_workers_of_another(world)
-        told = "a task of nobody's submission runs on a job's workers"
-        found = await _told(server, "RayBridgeLeak", {"job": "RayBridgeLeak"}, told=told)
-    server.leave("RayBridgeLeak")
-    return found
+async def _ray(directory: Path, server: Prometheus) -> list[Fired]:
+    async with sandbox(directory / "ray") as world:
+        async with world.bridge() as process:
+            server.scrape("ray", f"127.0.0.1:{process.address.port}")
+            await server.until_seen("ray")
+            await work_on_the_workers_of_another(world)
+            told = "a task of nobody's submission runs on a job's workers"
+            leak = await _told(server, "RayBridgeLeak", {"job": "ray"}, told=told)
+            await _silent(server, "RayBridgeAbsent")
+        absent = await _told(
+            server, "RayBridgeAbsent", {}, told="the only instance of the Ray bridge is ended"
+        )
+    server.leave("ray")
+    return [absent, leak]
 
 
 async def _fired(directory: Path, server: Prometheus, cause: Cause) -> Fired:
