@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.ray_sandbox import sandbox
+import pytest
+from support.ray_sandbox import CLUSTER, NAMESPACE, sandbox
+
+from k8s_bridge.ray import names
+from k8s_bridge.sandbox.apiserver import kinds
 
 
 async def test_a_job_is_held_runs_on_workers_of_its_own_and_gives_them_back(tmp_path: Path):
@@ -16,6 +20,19 @@ async def test_a_job_is_held_runs_on_workers_of_its_own_and_gives_them_back(tmp_
         await world.until(lambda: not world.jobsets() and world.used() == before, what="all is given back")
 
         assert world.notes("life")["state"] == "Finished"
+
+
+@pytest.mark.parametrize("named", [{"generateName": "run-"}, {"name": "n" * 47}], ids=str)
+async def test_a_job_may_be_named_by_the_api_server_or_at_length(tmp_path: Path, named: dict[str, str]):
+    async with sandbox(tmp_path) as world, world.bridge():
+        before = world.used()
+        spec = {"clusterSelector": {names.CLUSTER_SELECTOR: CLUSTER}, "entrypoint": "sleep 0.2"}
+        made = world.create(kinds.RAYJOBS, {"metadata": named | {"namespace": NAMESPACE}, "spec": spec})
+        name = made["metadata"]["name"]
+
+        await world.until(lambda: world.status(name) == "SUCCEEDED", what="it succeeds")
+        await world.until(lambda: not world.jobsets() and world.used() == before, what="all is given back")
+        assert name.startswith(next(iter(named.values())))
 
 
 async def test_a_job_that_is_preempted_waits_and_runs_again(tmp_path: Path):

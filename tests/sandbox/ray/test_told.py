@@ -63,6 +63,25 @@ async def test_drivers_on_another_jobs_workers_are_told_of_and_never_its_own_not
         assert told(world) == {"driver of stranger runs on this job's workers"}
 
 
+async def test_an_intruder_is_stopped_where_that_is_wanted_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(auditor, "SECONDS", 0.05)
+    async with sandbox(tmp_path, leakAudit="kill") as world, world.bridge():
+        world.submit("host", seconds=2.0)
+        await world.until(lambda: world.status("host") == "RUNNING", what="it runs")
+        head = world.controllers.ray.at(NAMESPACE, CLUSTER)
+        assert head is not None
+
+        head.submit({"entrypoint": "sleep 60", "submission_id": "stranger", "entrypoint_num_cpus": 0.1})
+
+        await world.until(
+            lambda: world.submissions()["stranger"] == "STOPPED", what="the stranger is stopped"
+        )
+        assert told(world) == {"driver of stranger runs on this job's workers"}
+        await world.until(lambda: world.status("host") == "SUCCEEDED", what="the job runs on")
+
+
 def told(world: RaySandbox) -> set[str]:
     """The texts of all events of leaks."""
     found = world.storage.list(kinds.EVENTS, namespace=NAMESPACE)
