@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from bench import alone, decide, decide_ray, evictions, held, layout, life, lives, nudged, twenty
+from bench import alone, decide, decide_ray, evictions, held, layout, life, lives, nudged, ray_jobs, twenty
 from bench.bridge import OURS, PLACEHOLDERS
 from bench.places import NAMES as PLACES
 from bench.places import Place, place
@@ -36,6 +36,7 @@ _IN_A_WORLD: Mapping[str, tuple[_Scenario, int]] = {
     "twenty_strict": (twenty.run_strict, 20),
     "held": (held.run, 20_000),
     "lives": (lives.run, 10_000),
+    "ray_jobs": (ray_jobs.run, 200),
 }
 """Scenario -> what runs it, and its number of jobs."""
 _ALONE: Mapping[str, Callable[[], Result]] = {

@@ -59,10 +59,10 @@ async def scene(config: WorldConfig, *, place: Place, command: str, witness: Wit
         slurm = await stack.enter_async_context(
             Tap(on_request=witness.asked_slurm, on_answer=witness.told_slurm)
         )
-        tapped = replace(config, slurm=place.slurm, spec={**config.spec, "slurmRestURL": slurm.url})
-        world = await stack.enter_async_context(place.start(tapped))
+        config = replace(config, slurm=place.slurm, spec={**config.spec, "slurmRestURL": slurm.url})
+        world = await stack.enter_async_context(place.start(config))
         slurm.upstream = world.slurm.rest_url
-        kubeconfig = _kubeconfig(world.kubeconfig, tap=kube)
+        kubeconfig = tapped(world.kubeconfig, tap=kube)
         witness.watch(world)
         values = {
             "{kubeconfig}": str(kubeconfig),
@@ -84,7 +84,7 @@ async def scene(config: WorldConfig, *, place: Place, command: str, witness: Wit
         yield Scene(world=world, witness=witness, start=start)
 
 
-def _kubeconfig(original: Path, *, tap: Tap) -> Path:
+def tapped(original: Path, *, tap: Tap) -> Path:
     """One that leads through the tap to where the original leads."""
     document = yaml.safe_load(original.read_text())
     cluster = document["clusters"][0]["cluster"]

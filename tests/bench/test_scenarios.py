@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import alone, evictions, held, life, nudged, twenty
+from bench import alone, evictions, held, life, nudged, ray_jobs, twenty
 from bench.bridge import OURS
 from bench.places import place
 from bench.report import budgets
@@ -51,6 +51,7 @@ async def test_held_measures_what_idleness_costs(monkeypatch, tmp_path: Path):
         ("alone", alone.run, 1),
         ("nudged", nudged.run, 1),
         ("evictions", evictions.run, 2),
+        ("ray_jobs", ray_jobs.run, 2),
         ("twenty", twenty.run, 3),
         ("twenty_strict", twenty.run_strict, 3),
     ],
