@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import yaml
-from support.chart import CASES, render, values_of
+from support.chart import CASES, PROJECT, helm, render, values_of
+from support.doc_commands import blocks
 
 from api.load import load_file
 from api.ray_views import RayCluster, RayJob
@@ -41,6 +45,37 @@ def test_queues_and_the_workloadmixing_are_taken_and_name_each_other():
     classes = {one["metadata"]["name"] for one in storage.list(kinds.PRIORITYCLASSES)}
     assert {name for names, _ in routes for name in names} == queues
     assert {name for _, names in routes for name in names} == classes
+
+
+@pytest.mark.parametrize(
+    ("page", "example", "secrets"),
+    [("README.md", "mixing.yaml", {"slurm-token"}), ("docs/ray-bridge.md", "ray.yaml", set())],
+)
+def test_what_a_page_installs_serves_the_example_and_is_found_where_the_page_looks(page, example, secrets):
+    lines = "\n".join(block.text for block in blocks(PROJECT / page)).replace("\\\n", " ").splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines]
+    (install,) = [words for words in commands if words[:2] == ["helm", "install"]]
+    (top,) = [words for words in commands if words[:3] == ["kubectl", "bridge", "top"]]
+    words = [word for word in install[2:] if word != "--create-namespace"]
+    served = (EXAMPLES / example).read_text()
+    mixings = [one for one in yaml.safe_load_all(served) if one["kind"] == "WorkloadMixing"]
+
+    text = subprocess.run(
+        [str(helm()), "template", *words], cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+
+    objects = [one for one in yaml.safe_load_all(text) if one]
+    (deployment,) = [one for one in objects if one["kind"] == "Deployment" and _is_bridge(one)]
+    args = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert {f"--namespace={one['metadata']['namespace']}" for one in mixings} <= set(args)
+    assert deployment["metadata"]["namespace"] == top[top.index("--namespace") + 1]
+    rules = [rule for one in objects if one["kind"] == "Role" for rule in one["rules"]]
+    readable = {name for rule in rules if "secrets" in rule["resources"] for name in rule["resourceNames"]}
+    assert secrets <= readable
+
+
+def _is_bridge(deployment: dict[str, Any]) -> bool:
+    return "run" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
 def test_the_ray_bridges_objects_go_together_and_the_job_gets_what_it_asks_for():
