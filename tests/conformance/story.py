@@ -113,6 +113,8 @@ def _workload(spec: Json, status: Json) -> Iterator[tuple[str, str]]:
     yield "queue", f"queue={spec.get('queueName')}"
     if admission := status.get("admission"):
         yield "admission", f"admission={admission['clusterQueue']}"
+    for pods in status.get("reclaimablePods") or ():
+        yield "reclaimablePods", f"{pods['count']} pod(s) of {pods['name']} need no quota any more"
     if count := (status.get("requeueState") or {}).get("count"):
         yield "requeueState", f"requeued {count} times"
     for check in status.get("admissionChecks") or ():

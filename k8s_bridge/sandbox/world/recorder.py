@@ -13,6 +13,7 @@ from k8s_bridge.sandbox.apiserver.history import Change
 from k8s_bridge.sandbox.apiserver.kinds import ALL, CLUSTERQUEUES, JOBS, JOBSETS, LOCALQUEUES, PODS, WORKLOADS
 from k8s_bridge.sandbox.apiserver.storage import Storage
 from k8s_bridge.sandbox.controllers import conditions
+from k8s_bridge.sandbox.controllers.kueue.workload import usage
 from k8s_bridge.sandbox.controllers.quantity import Amounts, amounts
 from k8s_bridge.sandbox.world.pulse import Pulse
 from k8s_bridge.sandbox.world.slurm import SlurmFacts
@@ -140,10 +141,9 @@ def _has_ended(obj: Json) -> bool:
 
 
 def _assigned(workload: Json) -> Amounts:
-    admission = (workload.get("status") or {}).get("admission") or {}
     total: Amounts = Counter()
-    for assignment in admission.get("podSetAssignments") or ():
-        total.update(amounts(assignment.get("resourceUsage") or {}))
+    for (_, resource), amount in usage(workload).items():
+        total[resource] += amount
     return total
 
 

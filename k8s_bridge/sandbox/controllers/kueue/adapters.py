@@ -43,6 +43,9 @@ class Adapter(Protocol):
     def finished(self, job: Json) -> tuple[str, str] | None:
         """(Succeeded or Failed, message) of a job that has ended."""
 
+    def reclaimable(self, job: Json) -> list[Json]:
+        """The status.reclaimablePods: pods that have ended for good while others run."""
+
     def started(self, job: Json, templates: Mapping[str, Json]) -> Json:
         """The job resumed, with these pod templates by pod set."""
 
@@ -57,6 +60,11 @@ class _Suspendable:
         """By its spec."""
         return bool(job["spec"].get("suspend"))
 
+    def reclaimable(self, job: Json) -> list[Json]:
+        """None, of kinds that Kueue does not ask."""
+        del job
+        return []
+
 
 class JobSetAdapter(_Suspendable):
     """A JobSet: one pod set for each replicated job."""
@@ -70,14 +78,23 @@ class JobSetAdapter(_Suspendable):
 
     def _pod_set(self, replicated: Json) -> Json:
         spec, replicas = replicated["template"]["spec"], replicated.get("replicas", 1)
-        each = min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
         groups = {"subGroupCount": replicas, "subGroupIndexLabel": "jobset.sigs.k8s.io/job-index"}
-        return pod_set(replicated["name"], replicas * each, spec["template"], topology=groups)
+        return pod_set(replicated["name"], replicas * _at_a_time(spec), spec["template"], topology=groups)
 
     def is_active(self, job: Json) -> bool:
         """Any replicated job with an active Job."""
         status = (job.get("status") or {}).get("replicatedJobsStatus") or ()
         return any(r["active"] for r in status)
+
+    def reclaimable(self, job: Json) -> list[Json]:
+        """Whole Jobs that have succeeded."""
+        status = (job.get("status") or {}).get("replicatedJobsStatus") or ()
+        succeeded = {r["name"]: int(r["succeeded"]) for r in status}
+        return [
+            {"name": r["name"], "count": succeeded[r["name"]] * _at_a_time(r["template"]["spec"])}
+            for r in job["spec"]["replicatedJobs"]
+            if succeeded.get(r["name"])
+        ]
 
     def finished(self, job: Json) -> tuple[str, str] | None:
         """By the terminal conditions."""
@@ -107,16 +124,25 @@ class JobAdapter(_Suspendable):
 
     def pod_sets(self, job: Json) -> list[Json]:
         """The Job's pods."""
-        spec = job["spec"]
-        count = min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
-        template = spec["template"]
+        template = job["spec"]["template"]
         metadata = dict(template.get("metadata") or {})
         labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k not in _OWN_LABELS}
-        return [pod_set("main", count, template | {"metadata": metadata | {"labels": labels}})]
+        return [
+            pod_set("main", _at_a_time(job["spec"]), template | {"metadata": metadata | {"labels": labels}})
+        ]
 
     def is_active(self, job: Json) -> bool:
         """Any pod that has not ended."""
         return bool((job.get("status") or {}).get("active"))
+
+    def reclaimable(self, job: Json) -> list[Json]:
+        """When fewer pods are to succeed than may run at a time."""
+        parallel = int(job["spec"].get("parallelism", 1))
+        succeeded = int((job.get("status") or {}).get("succeeded") or 0)
+        left = int(job["spec"].get("completions", parallel)) - succeeded
+        if not succeeded or parallel == 1 or left >= parallel:
+            return []
+        return [{"name": "main", "count": parallel - left}]
 
     def finished(self, job: Json) -> tuple[str, str] | None:
         """By the terminal conditions."""
@@ -206,6 +232,11 @@ class PodAdapter:
         del job
         return False
 
+    def reclaimable(self, job: Json) -> list[Json]:
+        """None: with its one pod the job has ended."""
+        del job
+        return []
+
     def finished(self, job: Json) -> tuple[str, str] | None:
         """By its phase."""
         phase = (job.get("status") or {}).get("phase")
@@ -230,6 +261,12 @@ class PodAdapter:
     def stopped(self, job: Json, templates: Mapping[str, Json]) -> None:
         """A pod has no second life."""
         del job, templates
+
+
+def _at_a_time(spec: Json) -> int:
+    """How many pods of a Job run together."""
+    parallel = int(spec.get("parallelism", 1))
+    return min(parallel, int(spec.get("completions", parallel)))
 
 
 def _ended(job: Json, *, success: str) -> tuple[str, str] | None:

@@ -131,8 +131,7 @@ class Cache:
         if holds_quota(obj):
             self._stop_waiting(key)
             old, new = self.holder(key), self._hold(key, obj)
-            changed = old is not None and old.workload.priority != new.workload.priority
-            return Moved(freed=new.queue if changed else "")
+            return Moved(freed=new.queue if old is not None and _eased(old, new) else "")
         freed = self._let_go(key)
         if not wants_quota(obj):
             self._stop_waiting(key)
@@ -203,6 +202,12 @@ class Cache:
         self.waiting.get(self._waits_for.pop(key, ("", "")), set()).discard(key)
         if queue := self._waits_in.pop(key, ""):
             self.pending[queue].remove(key)
+
+
+def _eased(old: Holder, new: Holder) -> bool:
+    """Whether others may have it easier now: with less in use, or by another priority."""
+    less = any(amount < old.usage.get(key, 0) for key, amount in new.usage.items())
+    return less or old.workload.priority != new.workload.priority
 
 
 def stop_policy(obj: Json) -> StopPolicy:

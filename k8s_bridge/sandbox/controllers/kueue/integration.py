@@ -73,7 +73,7 @@ class JobReconciler:
             return
         elif ended := self._adapter.finished(job):
             self._finish(job, found, *ended)
-        elif self._follow_labels(job, found):
+        elif self._follow_labels(job, found) or self._reclaim(job, found):
             return
         elif conditions.is_true(found, transitions.EVICTED):
             self._evicted(job, found)
@@ -116,6 +116,14 @@ class JobReconciler:
             text = f"Updated workload priority class: {who}"
             self._api.event(job, "UpdatedWorkload", text, source=self._adapter.source)
         return bool(patch)
+
+    def _reclaim(self, job: Json, found: Json) -> bool:
+        """Pods that have ended hold no quota while the others run."""
+        status = dict(found.get("status") or {})
+        old, new = status.pop("reclaimablePods", []), self._adapter.reclaimable(job)
+        if old != new:
+            self._api.set_status(WORKLOADS, found, status | ({"reclaimablePods": new} if new else {}))
+        return bool(old != new)
 
     def _evicted(self, job: Json, found: Json) -> None:
         if not self._adapter.is_suspended(job):

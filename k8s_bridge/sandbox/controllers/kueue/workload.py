@@ -112,16 +112,22 @@ def parse(obj: Json, *, arrival: int) -> Workload:
         priority=int(spec.get("priority") or 0),
         since=since,
         queue=(meta["namespace"], spec.get("queueName", "")),
-        pod_sets=tuple(_parse_pod_set(p) for p in spec.get("podSets") or ()),
+        pod_sets=tuple(_parse_pod_set(p, ended=reclaimed(obj)) for p in spec.get("podSets") or ()),
     )
 
 
-def _parse_pod_set(entry: Json) -> PodSet:
+def reclaimed(obj: Json) -> dict[str, int]:
+    """By pod set, how many pods have ended for good and need no quota any more."""
+    entries = (obj.get("status") or {}).get("reclaimablePods") or ()
+    return {entry["name"]: int(entry["count"]) for entry in entries}
+
+
+def _parse_pod_set(entry: Json, *, ended: Mapping[str, int]) -> PodSet:
     request = entry.get("topologyRequest") or {}
     spec = entry["template"].get("spec") or {}
     return PodSet(
         name=entry.get("name", "main"),
-        count=int(entry.get("count", 1)),
+        count=int(entry.get("count", 1)) - ended.get(entry.get("name", "main"), 0),
         unit=requests(spec),
         spec=spec,
         topology=TopologyRequest(
@@ -150,12 +156,17 @@ def _assignment(pods: PodSetAssignment) -> Json:
 
 
 def usage(obj: Json) -> Usage:
-    """The quota that a Workload holds by its status.admission."""
+    """The quota that a Workload holds by its status.admission, without that of pods that have ended."""
     total: dict[tuple[str, str], int] = {}
+    whole = {p.get("name", "main"): int(p.get("count", 1)) for p in obj["spec"]["podSets"]}
+    ended = reclaimed(obj)
     for pods in obj["status"]["admission"]["podSetAssignments"]:
+        name, count = pods["name"], int(pods["count"])
+        left = min(count, whole[name] - ended.get(name, 0))
         used: Amounts = amounts(pods.get("resourceUsage") or {})
         for resource, flavor in (pods.get("flavors") or {}).items():
-            total[flavor, resource] = total.get((flavor, resource), 0) + used[resource]
+            share = used[resource] * left // count if count else 0
+            total[flavor, resource] = total.get((flavor, resource), 0) + share
     return total
 
 
