@@ -14,7 +14,7 @@ _SETTLE = 2.0
 """Seconds that a waiting state must last before it is written: short waits cost no call."""
 _TEXT_MAX = 1024
 
-_SETTLED = frozenset({State.QUEUED, State.ADMITTED, State.CLUSTER, State.DENIED})
+_SETTLED = frozenset({State.QUEUED, State.ADMITTED, State.READY, State.CLUSTER, State.DENIED})
 _AT_ONCE = frozenset(
     {
         State.REFUSED,

@@ -32,7 +32,7 @@ def release(facts: Facts, now: float) -> Verdict:
         workers=facts.wanted,
         attempt=facts.requeues + 1,
     )
-    text = f"{facts.wanted} of {facts.wanted} workers have joined"
+    text = f"{facts.wanted} of {facts.wanted} workers are up; it is let go when Ray counts all of them, too"
     if facts.released:
         return verdict("Released", text, go)
     record = Record.on(job_id, admission=facts.admission, pods=facts.unit.workers)

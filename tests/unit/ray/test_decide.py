@@ -252,6 +252,22 @@ def test_workers_that_never_join_are_not_waited_for_without_end():
     assert done(late) == ["note worker-retries", "delete JobSet"]
 
 
+def test_a_job_whose_workers_ray_does_not_count_says_what_it_waits_for():
+    """As where headAddress leads to another cluster, or nobody lets the bridge reach the head."""
+    at_once, stuck = (make.admitted(seen=make.seen(State.READY, seconds=age)) for age in (0, 5))
+
+    assert _told(at_once) == []
+    (told,) = _told(stuck)
+    assert told.patch["metadata"]["annotations"][names.MESSAGE] == (
+        "Released: 2 of 2 workers are up; it is let go when Ray counts all of them, too"
+    )
+    assert "Release" in done(stuck)
+
+
+def _told(unit: Unit) -> list[Patch]:
+    return [one for one in verdict(unit).effects if isinstance(one, Patch) and _word(one) == "told"]
+
+
 def test_what_was_asked_for_and_is_not_right_any_more_is_asked_for_anew():
     other = make.waiting(jobset=make.jobset(shape="another"))
 
