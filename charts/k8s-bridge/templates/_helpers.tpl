@@ -101,6 +101,24 @@ capabilities: {drop: [ALL]}
 {{- end -}}
 {{- end -}}
 
+{{- /* Of (dict root selector): which pods of a bridge go first, and that they do not all go with one node. */ -}}
+{{- define "k8s-bridge.spread" -}}
+{{- $selector := .selector -}}
+{{- with .root.Values.slurmBridge -}}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .topologySpreadConstraints }}
+topologySpreadConstraints:
+{{- range . }}
+- labelSelector:
+    matchLabels: {{- $selector | nindent 6 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
 {{- /* Not empty when there are hooks: helm upgrades no CRD, and no finalizer may outlive those who heed it. */ -}}
 {{- define "k8s-bridge.hooks" -}}
 {{- if and .Values.hooks.enabled (or .Values.slurmBridge.enabled .Values.rayBridge.enabled) }}yes{{ end -}}
