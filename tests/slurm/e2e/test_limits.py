@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from support.accounting import accounting, missing
+from support.e2e.arrays import running
 from support.e2e.fixtures import MakeWorld
 from support.e2e.keeper import quiet
 from support.e2e.scontrol_trial import OWNER
 
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS
 from k8s_bridge.sandbox.world import World
 
 pytestmark = [
@@ -62,6 +65,26 @@ async def test_a_job_beyond_a_limit_keeps_no_quota_and_says_so(
         assert [start.job_id for start in world.timeline.starts] == [first, second]
         assert world.jobs[second].restarts == 0, "it never ran before"
         await world.scancel(second)
+
+
+async def test_slots_of_an_array_beyond_a_limit_go_back_and_its_next_task_runs(make_world: MakeWorld):
+    async with limited(make_world, "MaxJobs=1") as world:
+        array = await submit(world, "--array=0-2")
+        await world.until(lambda: len(running(world, array)) == 1, what="a task runs", seconds=60)
+        await world.until(lambda: len(slots(world, array)) == 1, what="it holds one slot only", seconds=180)
+        (first,) = running(world, array)
+        await world.slurm.cancel(array, task=first)
+        await world.until(
+            lambda: len(running(world, array)) == 1 and first not in running(world, array),
+            what="the next task runs",
+            seconds=180,
+        )
+        await world.scancel(array)
+
+
+def slots(world: World, array: int) -> list[dict[str, Any]]:
+    """The JobSets that the array has now."""
+    return world.of_job(JOBSETS, array)
 
 
 def has_quota(world: World, job_id: int) -> bool:
