@@ -63,6 +63,38 @@ async def test_drivers_on_another_jobs_workers_are_told_of_and_never_its_own_not
         assert told(world) == {"driver of stranger runs on this job's workers"}
 
 
+WRONG = {
+    "queue": ({"local-queue": "nosuch"}, "LocalQueueMissing: LocalQueue science/nosuch"),
+    "topology": ({"required-topology": "no.such/level"}, "TopologyLevelMissing: "),
+    "class": ({"pool": "classless"}, "PriorityClassMissing: WorkloadPriorityClass nosuch"),
+}
+
+
+async def test_what_a_job_can_never_be_admitted_by_is_named_on_the_job_and_on_the_mixing(tmp_path: Path):
+    pools = [
+        {"pool": "default", "workloadPriorityClass": "low"},
+        {"pool": "classless", "workloadPriorityClass": "nosuch"},
+    ]
+    clusters = [{"name": CLUSTER}, {"name": "absent"}]
+    async with sandbox(tmp_path, poolMappings=pools, managedClusters=clusters) as world, world.bridge():
+        for name, (notes, _) in WRONG.items():
+            world.submit(name, notes=notes)
+
+        for name, (_, said) in WRONG.items():
+            await world.until(
+                lambda name=name, said=said: said in world.notes(name).get("message", ""), what=said
+            )
+            assert world.status(name) == ""
+        both = ("RayCluster science/absent does not exist", "WorkloadPriorityClass nosuch does not exist")
+        await world.until(lambda: all(one in said_of(world) for one in both), what="the mixing says it, too")
+
+
+def said_of(world: RaySandbox) -> str:
+    """The message of the condition RayReady."""
+    status = world.storage.get(kinds.WORKLOADMIXINGS, NAMESPACE, "main").get("status") or {}
+    return next((one["message"] for one in status.get("conditions", ()) if one["type"] == "RayReady"), "")
+
+
 async def test_an_intruder_is_stopped_where_that_is_wanted_and_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
