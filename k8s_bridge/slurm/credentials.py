@@ -20,6 +20,7 @@ from api.v1alpha1.workloadmixing import WorkloadMixing
 from api.views import Object
 from k8s_bridge.core.errors import BridgeError, Missing, Terminal
 from k8s_bridge.kube.transport import KubeClient
+from k8s_bridge.runtime import files
 from k8s_bridge.runtime.redact import Redactor
 from k8s_bridge.runtime.waiting import wait
 from k8s_bridge.slurm.client.config import SlurmEndpoint, Tls
@@ -173,7 +174,7 @@ class Credentials:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8") if path else ""
+        return files.read(Path(path)).decode() if path else ""
     except (OSError, UnicodeDecodeError) as error:
         raise Terminal(f"slurmCACertFile {path}: {error}", reason="CAMissing") from error
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from k8s_bridge.core.errors import Terminal
+from k8s_bridge.runtime import files
 
 _PARTS = 3
 _USER = re.compile(r"[\w.@$-]+", re.ASCII)
@@ -81,7 +82,7 @@ class _File:
             stat = self._path.stat()
             stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
             if stamp != self._stamp:
-                self._text = self._path.read_text(encoding="utf-8", errors="replace")
+                self._text = files.read(self._path).decode(errors="replace")
                 self._stamp = stamp
         except OSError as error:
             text = f"the Slurm token file {self._path} cannot be read: {error.strerror}"
