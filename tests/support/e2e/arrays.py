@@ -80,6 +80,18 @@ async def test_an_array_runs_on_as_many_slots_as_there_is_quota(world: World):
     assert len(pods) < 20, "a task had a pod of its own"
 
 
+async def test_a_thousand_tasks_need_no_more_objects_than_run_at_a_time(world: World):
+    array = await world.sbatch(JobRequest(array="0-999%4", seconds=0.0))
+
+    await some_run(world, array, 4)
+    await world.until(lambda: len(tasks(world, array)) >= 20, what="slots serve one task after another")
+    made = slots_of(world, array)
+    await world.scancel(array)
+    await world.until_quiet()
+
+    assert len(made | slots_of(world, array)) == 4
+
+
 async def test_no_more_tasks_run_at_a_time_than_the_array_allows(world: World):
     array = await world.sbatch(JobRequest(array="1-6%2", seconds=0.4))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, WORKLOADS
+from k8s_bridge.sandbox.apiserver.kinds import JOBSETS, PODS, WORKLOADS
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.world import JobRequest, World
-from k8s_bridge.sandbox.world.config import HIGH, LOW, NAMESPACE, TEAM_A, TEAM_B, URGENT
+from k8s_bridge.sandbox.world.config import BATCH, HIGH, LOW, NAMESPACE, TEAM_A, TEAM_B, URGENT
 from k8s_bridge.sandbox.world.objects import plain_job
 from support.e2e.life import LONG
 
@@ -53,3 +53,14 @@ async def test_what_waits_is_admitted_by_priority_whatever_it_is(world: World):
     admitted = [span.job_id or span.name.rpartition("-")[0] for span in world.timeline.admissions]
     assert admitted == [first, f"jobset-{JOBSET}", second, f"job-{JOB}"]
     assert world.timeline.evictions == []
+
+
+async def test_a_job_of_several_partitions_goes_by_the_first_that_is_managed(world: World):
+    job_id = await world.sbatch(JobRequest(partition=f"{URGENT},{BATCH}", nodes="2", seconds=LONG))
+    await world.until_state(job_id, "RUNNING")
+    workload = world.workload(job_id)
+    assert workload is not None
+    assert workload["spec"]["queueName"] == TEAM_B
+    assert len(world.jobs[job_id].nodes) == len(world.of_job(PODS, job_id)) == 2
+    await world.scancel(job_id)
+    await world.until_quiet()
