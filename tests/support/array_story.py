@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import decide
+from k8s_bridge.slurm.effects import Effect
 from k8s_bridge.slurm.unit import Key, Seen, State, Unit
 from support.array_state import ARRAY
 from support.array_world import ArrayWorld
@@ -87,13 +88,16 @@ class ArrayStory:
             if effect not in again.effects and not isinstance(effect, SAID):
                 break
             try:
-                self.world.carry_out(key, effect)
+                self.carry_out(key, effect)
             except Conflict:
                 break
         else:
             if survives >= len(decision.effects):
                 self.world.passed(key)
         return state
+
+    def carry_out(self, key: Key, effect: Effect) -> None:
+        self.world.carry_out(key, effect)
 
     def ends_well(self) -> None:
         """A fair world and a living bridge end every story well."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from support.job_world import World
 
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.effects import CreateJobSet, Effect
+from k8s_bridge.slurm.unit import Key
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -41,6 +43,25 @@ class Doubled(JobStory):
         once = copy_of(self.world)
         with contextlib.suppress(Conflict):
             super().carry_out(effect)
+        assert self.world == once, effect
+
+
+class DoubledArray(ArrayStory):
+    """The same of an array."""
+
+    def __init__(self, world: ArrayWorld, chance: random.Random) -> None:
+        super().__init__(world)
+        self.chance = chance
+        self.doubled = 0
+
+    def carry_out(self, key: Key, effect: Effect) -> None:
+        super().carry_out(key, effect)
+        if isinstance(effect, CreateJobSet) or self.chance.random() > 0.02:
+            return
+        self.doubled += 1
+        once = deepcopy(self.world)
+        with contextlib.suppress(Conflict):
+            super().carry_out(key, effect)
         assert self.world == once, effect
 
 
@@ -101,7 +122,7 @@ def test_jobs(seed):
 
 @pytest.mark.parametrize("seed", ARRAYS)
 def test_arrays(seed):
-    chance, passes = random.Random(seed), 0
+    chance, passes, doubled = random.Random(seed), 0, 0
     while passes < ARRAYS[seed]:
         world = ArrayWorld(
             count=chance.randint(1, 5),
@@ -110,10 +131,11 @@ def test_arrays(seed):
             limit=chance.randint(0, 2),
             patient=chance.random() < 0.5,
         )
-        story = ArrayStory(world)
+        story = DoubledArray(world, chance)
         array_steps(story, chance)
         story.ends_well()
-        passes += story.passes
+        passes, doubled = passes + story.passes, doubled + story.doubled
+    assert doubled > ARRAYS[seed] // 500, "effects were hardly ever doubled"
 
 
 def test_they_are_a_million_together():
