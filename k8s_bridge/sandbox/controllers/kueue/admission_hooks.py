@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import BY_KIND, JOBS, JOBSETS, LOCALQUEUES, RAYCLUSTERS, RAYJOBS
 from k8s_bridge.sandbox.apiserver.storage import Storage
-from k8s_bridge.sandbox.controllers.kueue.adapters import ADMISSION_GATE, TOPOLOGY_GATE
+from k8s_bridge.sandbox.controllers.kueue.adapters import ADMISSION_GATE
+from k8s_bridge.sandbox.controllers.kueue.templates import TOPOLOGY_GATE
 from k8s_bridge.sandbox.controllers.kueue.workload import MAX_EXEC_TIME, PRIORITY_CLASS, QUEUE_NAME
 from k8s_bridge.sandbox.controllers.webhook import denied
 

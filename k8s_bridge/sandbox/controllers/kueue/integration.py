@@ -8,8 +8,9 @@ from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.controllers import conditions
 from k8s_bridge.sandbox.controllers.api import Api, Owned, is_deleted
 from k8s_bridge.sandbox.controllers.kueue import messages, transitions, workload
-from k8s_bridge.sandbox.controllers.kueue.adapters import Adapter, admitted_templates, original_templates
+from k8s_bridge.sandbox.controllers.kueue.adapters import Adapter
 from k8s_bridge.sandbox.controllers.kueue.cache import Cache
+from k8s_bridge.sandbox.controllers.kueue.templates import admitted_templates, original_templates
 from k8s_bridge.sandbox.controllers.timing import Timing
 
 

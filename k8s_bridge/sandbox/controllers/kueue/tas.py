@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.controllers import conditions
-from k8s_bridge.sandbox.controllers.kueue.adapters import WORKLOAD
 from k8s_bridge.sandbox.controllers.kueue.model import Flavor
+from k8s_bridge.sandbox.controllers.kueue.templates import WORKLOAD
 from k8s_bridge.sandbox.controllers.kueue.topology import HOSTNAME, FreeNode, hosts
 from k8s_bridge.sandbox.controllers.podspec import requests
 from k8s_bridge.sandbox.controllers.quantity import Amounts, amounts

@@ -6,7 +6,7 @@ from k8s_bridge.sandbox.apiserver.errors import Json
 from k8s_bridge.sandbox.apiserver.kinds import PODS, WORKLOADS
 from k8s_bridge.sandbox.apiserver.records import Key
 from k8s_bridge.sandbox.controllers.api import Api, is_deleted
-from k8s_bridge.sandbox.controllers.kueue.adapters import TOPOLOGY_GATE, WORKLOAD
+from k8s_bridge.sandbox.controllers.kueue.templates import TOPOLOGY_GATE, WORKLOAD
 from k8s_bridge.sandbox.controllers.kueue.topology import hosts
 from k8s_bridge.sandbox.controllers.kueue.workload import INDEX_LABEL
 
