@@ -8,9 +8,11 @@ from typing import Any, assert_never
 
 import msgspec
 
-from api.views import Object
+from api.views import JobSet, Object
 from k8s_bridge.core.effects import Apply, Delete, Event, KubeEffect, ObjectRef, Patch
+from k8s_bridge.core.errors import Conflict, Missing, Terminal
 from k8s_bridge.kube.answers import Answers
+from k8s_bridge.kube.errors import AlreadyExists
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.store import Table
 from k8s_bridge.kube.transport import KubeClient
@@ -45,6 +47,34 @@ class KubeWrites:
                 await self._events.emit(effect, now=datetime.fromtimestamp(self._clock(), UTC))
             case _:
                 assert_never(effect)
+
+    async def create_jobset(self, manifest: Mapping[str, Any], *, is_mine: Callable[[JobSet], bool]) -> None:
+        """Create a JobSet, or take over the one of its name that is there already, from before.
+
+        Terminal for somebody else's, which is never touched; Conflict when it has just been deleted.
+        """
+        meta = manifest["metadata"]
+        ref = ObjectRef(
+            api_version=manifest["apiVersion"],
+            kind=JobSet.KIND,
+            plural=JobSet.GVR[2],
+            namespace=meta["namespace"],
+            name=meta["name"],
+        )
+        try:
+            self.note(ref, await self._kube.create(ref, manifest=manifest))
+        except AlreadyExists as error:
+            self.take(await self._there(ref, is_mine, error))
+
+    async def _there(self, ref: ObjectRef, is_mine: Callable[[JobSet], bool], error: AlreadyExists) -> JobSet:
+        try:
+            there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
+        except Missing:
+            raise Conflict(f"JobSet {ref.namespace}/{ref.name} has just been deleted") from error
+        if not is_mine(there):
+            text = f"JobSet {there.key} exists and is not ours; delete or rename it"
+            raise Terminal(text, reason="NameTaken") from error
+        return there
 
     def note(self, ref: ObjectRef, answer: bytes) -> None:
         """Take over what the answer to a write tells."""

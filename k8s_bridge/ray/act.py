@@ -11,8 +11,7 @@ import msgspec
 from api.ray_views import RayCluster, RayJob, Submitter
 from api.views import JobSet, Workload
 from k8s_bridge.core.effects import ObjectRef, Patch
-from k8s_bridge.core.errors import Conflict, Missing, Retry, Terminal
-from k8s_bridge.kube.errors import AlreadyExists
+from k8s_bridge.core.errors import Conflict, Missing, Retry
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.kube.writes import KubeWrites
@@ -25,7 +24,6 @@ from k8s_bridge.ray.setup import Setup
 from k8s_bridge.ray.tables import UID, Tables
 from k8s_bridge.ray.unit import Key
 
-NAME_TAKEN = "NameTaken"
 _TOKEN_BYTES = 10
 _PENDING = "PENDING"
 
@@ -74,32 +72,7 @@ class Actor:
 
     async def _create(self, key: Key) -> None:
         manifest = self._observer.manifest(key, token=secrets.token_hex(_TOKEN_BYTES))
-        meta = manifest["metadata"]
-        ref = ObjectRef(
-            api_version=manifest["apiVersion"],
-            kind=JobSet.KIND,
-            plural=JobSet.GVR[2],
-            namespace=meta["namespace"],
-            name=meta["name"],
-        )
-        try:
-            self._writes.note(ref, await self._kube.create(ref, manifest=manifest))
-        except AlreadyExists as error:
-            await self._explain_existing(key, ref, error)
-
-    async def _explain_existing(self, key: Key, ref: ObjectRef, error: AlreadyExists) -> None:
-        """Ours from before, that of a deleted job of the same name, or somebody else's, which stays."""
-        try:
-            there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
-        except Missing:
-            raise Conflict(f"JobSet {ref.namespace}/{ref.name} has just been deleted") from error
-        labels = there.metadata.labels
-        if labels.get(names.MANAGED_BY) != names.MANAGER:
-            text = f"JobSet {there.key} exists and is not ours; delete or rename it"
-            raise Terminal(text, reason=NAME_TAKEN) from error
-        if labels.get(names.RAY_JOB_UID) != key.uid:
-            raise Retry(f"JobSet {there.key} of an earlier RayJob of this name is still there") from error
-        self._writes.take(there)
+        await self._writes.create_jobset(manifest, is_mine=lambda there: _is_of(there, key))
 
     async def _release(self, key: Key, effect: Release) -> None:
         """Only when Ray itself counts all workers: a pod that is up may not have joined yet."""
@@ -152,3 +125,12 @@ class Actor:
         if job is None:
             raise Conflict(f"RayJob {key} is gone")
         return job
+
+
+def _is_of(jobset: JobSet, key: Key) -> bool:
+    """Retry for one of a deleted job of the same name."""
+    labels = jobset.metadata.labels
+    ours = labels.get(names.MANAGED_BY) == names.MANAGER
+    if ours and labels.get(names.RAY_JOB_UID) != key.uid:
+        raise Retry(f"JobSet {jobset.key} of an earlier RayJob of this name is still there")
+    return ours

@@ -10,9 +10,8 @@ from typing import Any, assert_never
 
 from api.views import JobSet, Pod, Workload
 from k8s_bridge.core import naming
-from k8s_bridge.core.effects import Apply, Delete, Event, ObjectRef, Patch
-from k8s_bridge.core.errors import Conflict, Missing, Terminal
-from k8s_bridge.kube.errors import AlreadyExists
+from k8s_bridge.core.effects import Apply, Delete, Event, Patch
+from k8s_bridge.core.errors import Conflict, Missing
 from k8s_bridge.kube.events import EventRecorder
 from k8s_bridge.kube.transport import KubeClient
 from k8s_bridge.kube.writes import KubeWrites
@@ -50,8 +49,6 @@ Render = Callable[[int, int | None], Mapping[str, Any]]
 
 Raises Terminal or Conflict.
 """
-
-NAME_TAKEN = "NameTaken"
 
 
 class Actor:
@@ -144,33 +141,8 @@ class Actor:
 
     async def _create(self, effect: CreateJobSet) -> None:
         manifest = self._render(effect.job_id, effect.slot)
-        meta = manifest["metadata"]
-        ref = ObjectRef(
-            api_version=manifest["apiVersion"],
-            kind=JobSet.KIND,
-            plural=JobSet.GVR[2],
-            namespace=meta["namespace"],
-            name=meta["name"],
-        )
-        try:
-            self._writes.note(ref, await self._kube.create(ref, manifest=manifest))
-        except AlreadyExists as error:
-            await self._explain_existing(ref, manifest, error)
-
-    async def _explain_existing(
-        self, ref: ObjectRef, manifest: Mapping[str, Any], error: AlreadyExists
-    ) -> None:
-        """Ours from before (the watch will show it), or somebody else's: then never touch it."""
-        try:
-            there = await self._kube.get(JobSet, name=ref.name, namespace=ref.namespace)
-        except Missing:
-            raise Conflict(f"JobSet {ref.namespace}/{ref.name} has just been deleted") from error
-        ours: Mapping[str, str] = manifest["metadata"]["labels"]
-        labels = there.metadata.labels
-        if unit_of(there) is None or any(labels.get(key) != value for key, value in _own(ours).items()):
-            text = f"JobSet {there.key} exists and is not ours; delete or rename it"
-            raise Terminal(text, reason=NAME_TAKEN) from error
-        self._writes.take(there)
+        wanted: Mapping[str, str] = manifest["metadata"]["labels"]
+        await self._writes.create_jobset(manifest, is_mine=lambda there: _is_ours(there, wanted))
 
     async def _rehold(self, effect: Rehold) -> None:
         """Hold first, so that nothing starts; then the user's own constraints: one call may fail half-way.
@@ -248,6 +220,8 @@ def _texts(there: Job, text: str) -> dict[str, Any]:
     return {"admin_comment": text, "comment": text if free else None}
 
 
-def _own(labels: Mapping[str, str]) -> Mapping[str, str]:
-    ours = (naming.MANAGED_BY, naming.WORKLOADMIXING, naming.SLURM_JOB_ID, naming.SLURM_ARRAY_SLOT)
-    return {key: labels[key] for key in ours if key in labels}
+def _is_ours(jobset: JobSet, wanted: Mapping[str, str]) -> bool:
+    """Made for the same unit of the same WorkloadMixing."""
+    told = (naming.MANAGED_BY, naming.WORKLOADMIXING, naming.SLURM_JOB_ID, naming.SLURM_ARRAY_SLOT)
+    labels = jobset.metadata.labels
+    return unit_of(jobset) is not None and all(labels.get(key) == wanted.get(key) for key in told)
