@@ -165,11 +165,22 @@ class Cluster:
 
     async def sees(self, name: str, line: str, *, patience: float = 1.0) -> None:
         """Wait until the story of an object has a line that begins so; `patience` times as long as usual."""
+        await self._until(
+            lambda: any(told.startswith(line) for told in self.story(name)),
+            what=f"{name} said {line!r}",
+            patience=patience,
+        )
+
+    async def hears(self, name: str, event: str) -> None:
+        """Wait until the event was told of an object: it comes after what it tells of."""
+        await self._until(lambda: event in self.events(name), what=f"{event!r} was told of {name}")
+
+    async def _until(self, holds: Callable[[], bool], *, what: str, patience: float = 1.0) -> None:
         deadline = time.monotonic() + self._pace.patience * patience
-        while not any(told.startswith(line) for told in self.story(name)):
+        while not holds():
             left = deadline - time.monotonic()
             if left <= 0 or not await self._recording.news(left):
-                raise AssertionError(f"{name} never said {line!r}:\n{self.everything()}")
+                raise AssertionError(f"it never was that {what}:\n{self.everything()}")
 
     async def quiet(self) -> None:
         """Wait until nothing more happens: nothing twice in a row, for a busy machine may have slept once."""

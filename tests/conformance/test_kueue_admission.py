@@ -172,7 +172,7 @@ async def test_nobody_passes_kueue_by_unsuspending(cluster: Cluster):
         "suspend=False",
         "suspend=True",
     ]
-    assert "Normal Stopped: Not admitted by cluster queue" in cluster.events("jobset/b")
+    await cluster.hears("jobset/b", "Normal Stopped: Not admitted by cluster queue")
     assert "phase=Running" not in _before("deleting", cluster.story("pod/b-w-0-0"))
     assert cluster.story("workload/b", since="Quota") == [NO_ROOM]
 

@@ -21,7 +21,7 @@ async def test_deactivated_workload_stops_and_starts_again_when_activated(cluste
         "Requeued=False Deactivated: The workload is deactivated",
         "no admission",
     ]
-    assert "Normal EvictedDueToDeactivated: The workload is deactivated" in cluster.events("workload/a")
+    await cluster.hears("workload/a", "Normal EvictedDueToDeactivated: The workload is deactivated")
 
     await cluster.patch("workload/a", {"spec": {"active": True}})
     await cluster.sees("pod/a-w-0-0#2", "phase=Running")
@@ -88,7 +88,7 @@ async def test_deleting_the_workload_of_a_running_jobset_stops_it_without_an_evi
 
     assert cluster.story("workload/a", since="Admitted") == [*ADMITTED, "deleting", "gone"]
     assert cluster.story("workload/a#2", since="queue") == ["queue=lq", *ADMITTED]
-    assert "Normal Stopped: Workload is deleted" in cluster.events("jobset/a")
+    await cluster.hears("jobset/a", "Normal Stopped: Workload is deleted")
     steps = ["workload/a deleting", "jobset/a suspend=True", "workload/a gone", "workload/a#2 created"]
     assert cluster.order(*steps[:1], *steps[2:]) == [*steps[:1], *steps[2:]]
     assert cluster.story("pod/a-w-0-0", since="deleting") == ["deleting", *STOPPED]
@@ -124,6 +124,6 @@ async def test_a_workload_that_runs_too_long_is_deactivated(cluster: Cluster):
         f"Requeued=False DeactivatedDueToMaximumExecutionTimeExceeded: {why}",
         "no admission",
     ]
-    assert "Warning MaximumExecutionTimeExceeded: The maximum execution time (2s) exceeded" in cluster.events(
-        "workload/a"
+    await cluster.hears(
+        "workload/a", "Warning MaximumExecutionTimeExceeded: The maximum execution time (2s) exceeded"
     )

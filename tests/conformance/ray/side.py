@@ -170,6 +170,14 @@ class Ray:
 
         return await self.until(reached, what=f"{name} is {deployment} {job}")
 
+    async def hears(self, name: str, *event: str) -> None:
+        """Wait until an event (type, reason, message) was told: it comes after what it tells of."""
+
+        async def told() -> bool:
+            return event in await self.events(name)
+
+        await self.until(told, what=f"{event} is told of {name}")
+
     async def events(self, name: str) -> set[tuple[str, str, str]]:
         """(type, reason, message) of what was told about an object."""
         found = await self.listed(EVENTS, fieldSelector=f"involvedObject.name={name}")

@@ -41,10 +41,9 @@ async def test_what_kuberay_does_not_do_it_says_and_does_not_come_back_to(ray, s
     name = (await ray.create(manifest))["metadata"]["name"]
 
     status = await ray.until_status(name, "ValidationFailed")
-    events = await ray.events(name)
 
     assert (status["reason"], status["message"]) == ("ValidationFailed", message)
-    assert ("Warning", "InvalidRayJobSpec", f"ray/{name}: {message}") in events
+    await ray.hears(name, "Warning", "InvalidRayJobSpec", f"ray/{name}: {message}")
     assert "jobId" not in status
     assert await ray.find(JOBS, name) is None
 
@@ -92,9 +91,7 @@ async def test_a_job_runs_in_the_shared_cluster_from_its_submitter(ray):
     assert submitter["spec"]["backoffLimit"] == 2
     assert submitter["metadata"]["ownerReferences"][0]["uid"] == made["metadata"]["uid"]
     assert (await ray.job(status["jobId"]))["status"] == "SUCCEEDED"
-    assert ("Normal", "CreatedRayJobSubmitter", f"Created Kubernetes Job ray/{name}") in await ray.events(
-        name
-    )
+    await ray.hears(name, "Normal", "CreatedRayJobSubmitter", f"Created Kubernetes Job ray/{name}")
     assert cluster["status"]["state"] == "ready"
 
 
@@ -185,9 +182,7 @@ async def test_retrying_is_a_new_attempt_with_a_new_submitter_in_the_same_cluste
     assert (await ray.find(JOBS, name))["metadata"]["uid"] != submitter["metadata"]["uid"]
     assert (await ray.find(RAYCLUSTERS, "shared"))["metadata"]["uid"] == cluster["metadata"]["uid"]
     assert (await ray.job(first["jobId"]))["status"] == "RUNNING", "KubeRay does not stop the old job"
-    assert ("Normal", "DeletedRayJobSubmitter", f"Deleted submitter K8s Job ray/{name}") in await ray.events(
-        name
-    )
+    await ray.hears(name, "Normal", "DeletedRayJobSubmitter", f"Deleted submitter K8s Job ray/{name}")
     assert (second["failed"], second["succeeded"]) == (0, 0)
     await ray.head.post(f"/api/jobs/{first['jobId']}/stop")
 
