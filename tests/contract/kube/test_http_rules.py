@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -93,8 +94,10 @@ async def test_a_trickling_answer_ends_at_the_total_limit(server, client):
             await asyncio.sleep(0.05)
 
     server.on("GET", POD, trickle)
-    with pytest.raises(Retry, match="not complete"):
-        await get(client)
+    patient = replace(LIMITS, read=10)
+    async with KubeClient(client.server, limits=patient) as waiting:
+        with pytest.raises(Retry, match="not complete"):
+            await get(waiting)
 
 
 @pytest.mark.parametrize("code", [200, 500])
