@@ -19,7 +19,7 @@ from k8s_bridge.slurm.neighbours import Neighbours
 from k8s_bridge.slurm.plans import Planner, Plans
 from k8s_bridge.slurm.policy import Policies, Route
 from k8s_bridge.slurm.relief import Relief
-from k8s_bridge.slurm.seen import began, failed_again, paused
+from k8s_bridge.slurm.seen import began, failed_again, of_slot, paused, uid_of
 from k8s_bridge.slurm.tables import COMPONENTS, FAILED, MEMBERS, OWNER, UNIT, Tables
 from k8s_bridge.slurm.troubles import Troubles
 from k8s_bridge.slurm.turns import Turns
@@ -93,7 +93,7 @@ class Observer:
             partition=whole.partition,
             wanted_priority=whole.wanted_priority,
             deletion=whole.deletion,
-            seen=self.seen.get(key),
+            seen=of_slot(self.seen.get(key), capacity.jobset),
         )
 
     def _capacity(self, key: Key) -> Unit:
@@ -148,9 +148,9 @@ class Observer:
             return
         seen = unit.seen
         if seen is None:
-            seen = Seen(state=state, since=began(unit, state, now))
+            seen = Seen(state=state, since=began(unit, state, now), jobset=uid_of(unit.jobset))
         elif seen.state is not state:
-            seen = replace(seen, state=state, since=now)
+            seen = replace(seen, state=state, since=now, jobset=uid_of(unit.jobset))
             seen = failed_again(seen, now) if state is State.FAILED else seen
             if state is State.FAILED and unit.slot is not None and unit.job_id in self.seen:
                 self.seen[unit.job_id] = failed_again(self.seen[unit.job_id], now)

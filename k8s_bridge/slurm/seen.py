@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from api.views import JobSet
 from k8s_bridge.slurm.unit import Seen, State, Unit
 
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
@@ -20,6 +21,17 @@ def began(unit: Unit, state: State, now: float) -> float:
     if state is State.HELD and unit.job is not None:
         return min(now, float(unit.job.submit_time)) or now
     return now
+
+
+def of_slot(seen: Seen | None, jobset: JobSet | None) -> Seen | None:
+    """What was seen of a slot, unless it has another JobSet by now: its number is given anew at once."""
+    another = seen is not None and jobset is not None and seen.jobset != jobset.metadata.uid
+    return None if another else seen
+
+
+def uid_of(jobset: JobSet | None) -> str:
+    """The JobSet's uid, "" for none."""
+    return jobset.metadata.uid if jobset is not None else ""
 
 
 def failed_again(seen: Seen, now: float) -> Seen:

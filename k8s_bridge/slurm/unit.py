@@ -121,6 +121,8 @@ class Seen:
     text_at: float = 0.0
     failures: int = 0
     not_before: float = 0.0
+    jobset: str = ""
+    """uid of the JobSet that there was then; "" when there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ import msgspec
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.layout.types import Group, Layout, Shape
 from k8s_bridge.slurm.model import Job
+from k8s_bridge.slurm.seen import of_slot
 from k8s_bridge.slurm.unit import Array, Key, Partition, Presence, Seen, Slot, Unit
 from support.array_slots import SlotWorld
 
@@ -108,7 +109,7 @@ class ArrayState:
             pods=slot.pod_rows(),
             nodes=slot.node_rows(),
             cordoned="m" if slot.cordoned & set(slot.pods) else "",
-            seen=self.seen.get(Slot(ARRAY, number)),
+            seen=of_slot(self.seen.get(Slot(ARRAY, number)), slot.jobset),
         )
 
     # -- small parts ------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from k8s_bridge.core.errors import Conflict
 from k8s_bridge.slurm.decide import decide
 from k8s_bridge.slurm.effects import Effect
+from k8s_bridge.slurm.seen import uid_of
 from k8s_bridge.slurm.unit import Key, Seen, State, Unit
 from support.array_state import ARRAY
 from support.array_world import ArrayWorld
@@ -66,10 +67,9 @@ class ArrayStory:
                 happening(self.world)
 
     def unit(self, key: Key) -> Unit:
-        seen = self.seen.get(key)
         if isinstance(key, int):
-            return self.world.array_unit(seen=seen)
-        return self.world.slot_unit(key.number, seen=seen)
+            return self.world.array_unit(seen=self.seen.get(key))
+        return self.world.slot_unit(key.number)
 
     def all_pass(self, survives: int = 99) -> None:
         self.now += 0.1
@@ -78,10 +78,11 @@ class ArrayStory:
 
     def one_pass(self, key: Key, survives: int = 99) -> State:
         self.passes += 1
-        decision = decide(self.unit(key), now=self.now)
-        state, seen = State(decision.state), self.seen.get(key)
-        if seen is None or seen.state is not state:
-            self.seen[key] = Seen(state=state, since=self.now)
+        unit = self.unit(key)
+        decision = decide(unit, now=self.now)
+        state = State(decision.state)
+        if unit.seen is None or unit.seen.state is not state:
+            self.seen[key] = Seen(state=state, since=self.now, jobset=uid_of(unit.jobset))
         check_stands(decision, decide(self.unit(key), now=self.now))
         for effect in decision.effects[:survives]:
             again = decide(self.unit(key), now=self.now)
