@@ -31,13 +31,14 @@ PLACEHOLDERS: Mapping[str, str] = {
 _OPTIONS = "K8S_BRIDGE_"
 """Our bridge takes options from such variables too: those of this shell are not part of the run."""
 _GRACE = 10.0
+_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the process tree uses. `rss` in bytes, now; `cpu` in seconds, until now."""
+    """What the process tree uses. `rss_mib` is now; `cpu` in seconds, until now."""
 
-    rss: int
+    rss_mib: float
     cpu: float
 
 
@@ -63,7 +64,7 @@ class Bridge:
         processes = [self._tree, *self._tree.children(recursive=True)]
         times = [process.cpu_times() for process in processes]
         return Usage(
-            rss=sum(process.memory_info().rss for process in processes),
+            rss_mib=sum(process.memory_info().rss for process in processes) / _MIB,
             cpu=sum(time.user + time.system for time in times),
         )
 

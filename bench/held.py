@@ -72,7 +72,7 @@ async def _settle(bridge: Bridge, witness: Witness) -> float:
         changes = witness.slurm.of(Kind.MUTATION) + witness.kube.of(Kind.MUTATION)
         if changes != last:
             last, since = changes, perf_counter()
-        most = max(most, _mib(bridge.usage().rss))
+        most = max(most, bridge.usage().rss_mib)
         await asyncio.sleep(_SAMPLE)
     return most
 
@@ -83,12 +83,8 @@ async def _idle(bridge: Bridge, witness: Witness) -> dict[str, float]:
     await asyncio.sleep(_IDLE)
     after, seconds = bridge.usage(), perf_counter() - began
     return {
-        "held.rss_mib": _mib(after.rss),
+        "held.rss_mib": after.rss_mib,
         "held.idle_cpu_percent": (after.cpu - before.cpu) / seconds * 100,
         "held.idle_slurm_calls_per_s": (witness.slurm.total - slurm) / seconds,
         "held.idle_kubernetes_calls_per_s": (witness.kube.total - kube) / seconds,
     }
-
-
-def _mib(size: int) -> float:
-    return size / (1 << 20)

@@ -78,7 +78,7 @@ async def _round(stage: Scene, bridge: Bridge, number: int) -> float:
     cluster = _purge_after(stage, 0.0)  # not sooner: a busy machine may see late how a job ended
     await eventually(lambda: not cluster.jobs, what="all jobs are purged", seconds=_WITHIN)
     _purge_after(stage, _LONG)
-    size = bridge.usage().rss / (1 << 20)
+    size = bridge.usage().rss_mib
     print(f"  round {number}: {size:.1f} MiB", file=sys.stderr, flush=True)
     return size
 

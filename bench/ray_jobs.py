@@ -56,8 +56,8 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
         scenario="ray_jobs",
         measured={
             "ray_jobs.seconds": seconds,
-            "ray_jobs.rss_before_mib": _mib(before.rss),
-            "ray_jobs.rss_peak_mib": _mib(most),
+            "ray_jobs.rss_before_mib": before.rss_mib,
+            "ray_jobs.rss_peak_mib": most,
             "ray_jobs.kubernetes_calls_per_job": spent.total / jobs,
             "ray_jobs.cpu_ms_per_job": (after.cpu - before.cpu) / jobs * 1000,
         },
@@ -65,16 +65,16 @@ async def run(*, command: str, directory: Path, jobs: int, place: Place) -> Resu
     )
 
 
-async def _lives(world: World, shared: SharedRay, bridge: Bridge, *, jobs: int) -> int:
-    """Until all have succeeded and nothing is left of them; the most memory that the bridge had."""
+async def _lives(world: World, shared: SharedRay, bridge: Bridge, *, jobs: int) -> float:
+    """Until all have succeeded and nothing is left of them; the most memory that the bridge had, in MiB."""
     made = [f"job-{number}" for number in range(jobs)]
     for name in made:
         shared.submit(name, seconds=_SECONDS, annotations={names.WORKERS: str(_WORKERS)})
-    most, began = 0, perf_counter()
+    most, began = 0.0, perf_counter()
     while not _over(shared, made) or world.storage.list(JOBSETS, namespace=NAMESPACE):
         if perf_counter() - began > _WITHIN:
             raise TimeoutError(f"{jobs} jobs were not over within {_WITHIN:g} s")
-        most = max(most, bridge.usage().rss)
+        most = max(most, bridge.usage().rss_mib)
         await asyncio.sleep(_SAMPLE)
     ended = {shared.status(name).get("jobStatus") for name in made}
     if ended != {"SUCCEEDED"}:
@@ -84,7 +84,3 @@ async def _lives(world: World, shared: SharedRay, bridge: Bridge, *, jobs: int) 
 
 def _over(shared: SharedRay, made: list[str]) -> bool:
     return all(shared.status(name).get("jobDeploymentStatus") in OVER for name in made)
-
-
-def _mib(size: int) -> float:
-    return size / (1 << 20)

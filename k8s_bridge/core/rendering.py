@@ -91,8 +91,9 @@ def _leaf(text: str, path: str) -> _Render:
 
 def _expression(text: str, path: str) -> JinjaTemplate:
     try:
-        expressions.check(_ENVIRONMENT.parse(text))
-        return _ENVIRONMENT.from_string(text)
+        tree = _ENVIRONMENT.parse(text)
+        expressions.check(tree)
+        return _ENVIRONMENT.from_string(tree)
     except Exception as error:  # in Python's own compiler, too: of brackets in brackets
         raise TemplateError(path, str(error)) from error
 

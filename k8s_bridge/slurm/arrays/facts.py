@@ -69,7 +69,7 @@ class SlotFacts(Facts):
     @lazy
     def going(self) -> bool:
         """It is being given back, and nothing has started on it since."""
-        return not self.busy and self.unit.seen is not None and self.unit.seen.state is State.DRAINING
+        return not self.busy and self._draining
 
     @lazy
     def may_run(self) -> int:
@@ -96,8 +96,11 @@ class SlotFacts(Facts):
     @lazy
     def _emptied(self) -> bool:
         """A slurmd whose record was deleted does not register again, whatever the array needs by now."""
-        draining = self.unit.seen is not None and self.unit.seen.state is State.DRAINING
-        return draining and bool(self.live) and not self.unit.nodes
+        return self._draining and bool(self.live) and not self.unit.nodes
+
+    @lazy
+    def _draining(self) -> bool:
+        return self.unit.seen is not None and self.unit.seen.state is State.DRAINING
 
     @lazy
     def _drained(self) -> bool:
